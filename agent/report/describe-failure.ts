@@ -18,31 +18,33 @@ export interface Failure {
 const notAllowed =
   "the agent can't write to the data volume: in the pod's securityContext, set runAsUser to the user that owns the files, and fsGroup if it isn't set, or change the owner of the files to the agent's user";
 
-/** Explanations of file system errors. */
-const words: Record<string, string> = {
-  ENOSPC: 'the data volume is full',
-  EDQUOT: 'the data volume is full (quota)',
-  EROFS: 'the data volume is mounted read-only',
-  EIO: 'the disk or file server of the data volume reports I/O errors',
-  EACCES: notAllowed,
-  EPERM: notAllowed,
-  EISDIR: 'a directory replaced a file during the sync',
-  ENOTDIR: 'a file replaced a directory during the sync',
-  EXDEV: 'another volume is mounted inside the data volume, and the agent cannot deliver into it',
-  EBUSY: 'a mount or a program uses a file or directory of the data volume, so the agent cannot replace or remove it',
-  ENAMETOOLONG: 'a file name is too long for the data volume',
-};
+/** A file system error in words. */
+interface Explanation {
+  words: string;
+  /** If omitted, the volume can't be used. */
+  reason?: Reason;
+  /** Whether retries can't resolve it. A full volume can get space again, and obstacles can disappear. */
+  isFinal?: boolean;
+}
 
-/** Errors that retries can't resolve. A full volume can get space again, and obstacles can disappear. */
-const final = new Set(['EROFS', 'EACCES', 'EPERM', 'EXDEV', 'ENAMETOOLONG']);
-
-/** Reasons of file system errors; all others mean that the volume can't be used. */
-const reasons: Record<string, Reason> = {
-  ENOSPC: 'VolumeFull',
-  EDQUOT: 'VolumeFull',
-  EISDIR: 'PathConflict',
-  ENOTDIR: 'PathConflict',
-  EXDEV: 'PathConflict',
+const EXPLANATIONS: Record<string, Explanation> = {
+  ENOSPC: { words: 'the data volume is full', reason: 'VolumeFull' },
+  EDQUOT: { words: 'the data volume is full (quota)', reason: 'VolumeFull' },
+  EROFS: { words: 'the data volume is mounted read-only', isFinal: true },
+  EIO: { words: 'the disk or file server of the data volume reports I/O errors' },
+  EACCES: { words: notAllowed, isFinal: true },
+  EPERM: { words: notAllowed, isFinal: true },
+  EISDIR: { words: 'a directory replaced a file during the sync', reason: 'PathConflict' },
+  ENOTDIR: { words: 'a file replaced a directory during the sync', reason: 'PathConflict' },
+  EXDEV: {
+    words: 'another volume is mounted inside the data volume, and the agent cannot deliver into it',
+    reason: 'PathConflict',
+    isFinal: true,
+  },
+  EBUSY: {
+    words: 'a mount or a program uses a file or directory of the data volume, so the agent cannot replace or remove it',
+  },
+  ENAMETOOLONG: { words: 'a file name is too long for the data volume', isFinal: true },
 };
 
 /** The path of a directory that the agent holds open: it is meaningless to users and can differ at each try. */
@@ -60,19 +62,14 @@ export function describeFailure(error: unknown): Failure {
     return { ...plain, message, code, reason, isFinal: true };
   }
   const { code = 'unexpected', path, dest = path } = error as NodeJS.ErrnoException & { dest?: string };
-  const known = words[code];
+  const known = EXPLANATIONS[code];
   if (!known) {
     const message = `${messageOf(error).replace(HELD, '')}; see the log of the agent`;
     return { ...plain, message, code, reason: 'UnexpectedError' };
   }
-  const message = `${known} (${code}${dest ? `, ${dest.replace(HELD, '')}` : ''})`;
-  return {
-    ...plain,
-    message,
-    code: `data.${code}`,
-    reason: reasons[code] ?? 'VolumeUnusable',
-    isFinal: final.has(code),
-  };
+  const { words, reason = 'VolumeUnusable', isFinal = false } = known;
+  const message = `${words} (${code}${dest ? `, ${dest.replace(HELD, '')}` : ''})`;
+  return { ...plain, message, code: `data.${code}`, reason, isFinal };
 }
 
 export const stateAfter = ({ isWaiting }: Failure) => (isWaiting ? 'Pending' : 'Error');

@@ -6,10 +6,10 @@ import * as v from 'valibot';
 import { OpenFile } from '../../disk/open-file.ts';
 import { READ_FLAGS } from '../../disk/read-text.ts';
 import { type DataRoot, unlessAbsent } from '../state/data-root.ts';
+import { JOURNAL } from '../state/protect-directory.ts';
 import { checkOf, keptName, ownPath, parseLine, readLines, seenFileLine, writeChecked } from './checked-lines.ts';
 import type { Move } from './move.ts';
 
-const NAME = 'journal.jsonl';
 /** Bytes per read. */
 const PIECE = 64 * 1024;
 
@@ -46,7 +46,7 @@ const headerLine = v.object({ journal: v.string(), ino: v.number() });
 const endLine = v.object({ check: v.string() });
 
 /** Checks whether a sync that moves files hasn't ended. Any entry of that name is accepted, and later removed. */
-export const hasJournal = (root: DataRoot): boolean => root.hasOwn(NAME);
+export const hasJournal = (root: DataRoot): boolean => root.hasOwn(JOURNAL);
 
 /**
  * Writes and flushes the moves of a sync, in the order in which they are undone. Returns the journal's ID, which the
@@ -54,7 +54,7 @@ export const hasJournal = (root: DataRoot): boolean => root.hasOwn(NAME);
  */
 export async function writeJournal(moves: readonly Move[], root: DataRoot): Promise<string> {
   using directory = root.openAgentDirectory('');
-  using file = new OpenFile(directory.at(NAME), 'wx', 0o600);
+  using file = new OpenFile(directory.at(JOURNAL), 'wx', 0o600);
   const { descriptor } = file;
   const id = randomUUID();
   await writeChecked(descriptor, linesOf(moves, { journal: id, ino: fstatSync(descriptor).ino }));
@@ -66,7 +66,7 @@ export async function writeJournal(moves: readonly Move[], root: DataRoot): Prom
 /** Ends a sync after it was completed or undone. */
 export function removeJournal(root: DataRoot): void {
   using directory = root.openAgentDirectory('');
-  directory.makeRoom(NAME);
+  directory.makeRoom(JOURNAL);
 }
 
 function* linesOf(moves: readonly Move[], header: v.InferOutput<typeof headerLine>): Generator<object> {
@@ -94,7 +94,7 @@ export class Journal implements AsyncDisposable {
   static async open(root: DataRoot): Promise<Journal | undefined> {
     using directory = unlessAbsent(() => root.state.openExisting());
     if (!directory) return undefined;
-    const handle = await open(directory.at(NAME), READ_FLAGS).catch((error) => {
+    const handle = await open(directory.at(JOURNAL), READ_FLAGS).catch((error) => {
       if (ABSENT.has(error.code)) return undefined;
       throw error;
     });

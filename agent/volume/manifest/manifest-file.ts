@@ -29,6 +29,7 @@ import {
 import { NEW_OBJECTS_BYTES } from '../../plan/memory-budget.ts';
 import { ownDirectoryError } from '../state/agent-directory.ts';
 import type { DataRoot } from '../state/data-root.ts';
+import { MANIFEST } from '../state/protect-directory.ts';
 import { writeText } from './checked-lines.ts';
 import { hasJournal } from './journal.ts';
 import { countLines, manifestText, updateText } from './manifest-text.ts';
@@ -44,7 +45,6 @@ interface Content {
   lines: number;
 }
 
-const NAME = 'manifest.jsonl';
 const flush = promisify(fdatasync);
 
 /**
@@ -107,7 +107,7 @@ export class ManifestFile {
   /** Flushes the file that was read, because the agent that wrote it might have been killed before. */
   flush(): void {
     using directory = this.#root.openAgentDirectory('');
-    using file = new OpenFile(directory.at(NAME), READ_FLAGS);
+    using file = new OpenFile(directory.at(MANIFEST), READ_FLAGS);
     fsyncSync(file.descriptor);
     directory.flush();
   }
@@ -123,7 +123,7 @@ export class ManifestFile {
   async #load(): Promise<Content> {
     const none = { manifest: emptyManifest(), length: 0, lines: 0 };
     this.#root.checkPlace();
-    const path = `${this.#root.state.path}/${NAME}`;
+    const path = `${this.#root.state.path}/${MANIFEST}`;
     const found = await readFrom(this.#root, path);
     if (found === undefined) return none;
     const { size, parsed } = found;
@@ -154,14 +154,14 @@ export class ManifestFile {
     const { O_WRONLY, O_APPEND, O_CREAT, O_EXCL } = constants;
     using directory = this.#root.openAgentDirectory('');
     using staging = this.#root.openAgentDirectory('staging');
-    const temporary = staging.at(NAME);
+    const temporary = staging.at(MANIFEST);
     let descriptor: number | undefined;
     try {
       rmSync(temporary, { force: true });
       descriptor = openSync(temporary, O_WRONLY | O_APPEND | O_CREAT | O_EXCL, 0o600);
       const length = write(descriptor, manifestText(content.manifest));
       fsyncSync(descriptor);
-      renameSync(temporary, directory.at(NAME));
+      renameSync(temporary, directory.at(MANIFEST));
       directory.flush();
       content.length = length;
       content.lines = neededLines(content.manifest);
@@ -217,7 +217,7 @@ function openOwnDirectory({ state }: DataRoot): Directory | undefined {
 async function readFrom(root: DataRoot, path: string): Promise<Found | undefined> {
   using directory = openOwnDirectory(root);
   if (!directory) return undefined;
-  await using handle = await open(directory.at(NAME), READ_FLAGS).catch((error) => {
+  await using handle = await open(directory.at(MANIFEST), READ_FLAGS).catch((error) => {
     if (error.code === 'ENOENT' || error.code === 'ELOOP') return undefined;
     throw error;
   });

@@ -11,7 +11,7 @@ const ownerSchema = v.object({ podUid: v.string(), pod: v.string(), node: v.opti
 /** The agent that owns the volume, as named in `.sync-agent/owner.json`. */
 export type Owner = v.InferOutput<typeof ownerSchema>;
 
-/** Reads the file that names the owner; undefined if there is no valid one. */
+/** Reads the file that names the owner; undefined if it is missing or invalid. */
 export function readOwner(directory: Directory): Owner | undefined {
   const text = readText(directory.at(NAME), MAX_BYTES);
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), ownerSchema), text, { abortEarly: true });

@@ -9,12 +9,16 @@ export const PASSABLE = 0o711;
 /** Permissions of directories in it. */
 export const PRIVATE = 0o700;
 
+/** Records in it: of the delivered files, and of a sync in progress. */
+export const MANIFEST = 'manifest.jsonl';
+export const JOURNAL = 'journal.jsonl';
+
 const DIRECTORIES = ['staging', 'saved', 'taken-over', 'building'];
 const FILES = {
   'agent.lock': 0o600,
   'owner.json': 0o600,
-  'manifest.jsonl': 0o600,
-  'journal.jsonl': 0o600,
+  [MANIFEST]: 0o600,
+  [JOURNAL]: 0o600,
   verification: 0o600,
   'reload-pending': 0o644,
 };

@@ -4,7 +4,7 @@ import { isWithin, joinPath, splitPath } from '../../../shared/domain/files/rela
 import type { Directory } from '../../disk/directory.ts';
 import { statOf } from '../../disk/seen-file.ts';
 import { makeBelow, noAgentDirectory, openOwn } from './agent-directory.ts';
-import { PASSABLE } from './protect-directory.ts';
+import { JOURNAL, MANIFEST, PASSABLE } from './protect-directory.ts';
 import { foreign, replaced, stateElsewhere, stateInData } from './state-errors.ts';
 import { linkOwner, linkState, ownerOf, stateAt } from './state-links.ts';
 
@@ -45,8 +45,8 @@ export class StateDirectory {
     const stats = statOf(this.#mark);
     const isUsual = this.#place === this.#usual;
     if (stats?.isDirectory() && !isUsual) {
-      const [hasManifest, hasJournal] = ['manifest', 'journal'].map((name) => statOf(`${this.#mark}/${name}.jsonl`));
-      const isComplete = hasManifest !== undefined && hasJournal === undefined;
+      const has = (name: string) => statOf(`${this.#mark}/${name}`) !== undefined;
+      const isComplete = has(MANIFEST) && !has(JOURNAL);
       throw stateInData({ data: this.#data, usual: this.#usual, place: this.#place, isComplete });
     }
     const state = stateAt(this.#mark);

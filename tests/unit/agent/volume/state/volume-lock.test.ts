@@ -161,7 +161,7 @@ suite('a lost lock', () => {
 suite('the file that names the owner', () => {
   const dead = JSON.stringify({ podUid: 'uid-of-b', pod: 'ns/b', node: 'node-of-b', lock: 'of an earlier version' });
   for (const content of [dead, '', '{"pod":1}', 'x'.repeat(100_000)]) {
-    test(`keeps nobody out: ${content.slice(0, 20)}`, async (t) => {
+    test(`doesn't keep an agent out: ${content.slice(0, 20)}`, async (t) => {
       const { agentOf, at, owner } = await createVolume(t);
       await writeFile(at('owner.json'), content);
       assert.equal(await (await agentOf('a')).hold(), true);
