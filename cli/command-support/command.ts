@@ -1,3 +1,4 @@
+import { isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
 import { parseDuration } from '../../shared/domain/text/duration.ts';
 import { type ExitStatus, Problem } from '../client/problem.ts';
 import type { Host } from '../terminal/host.ts';
@@ -115,4 +116,26 @@ export function parseTimeout({ timeout }: { timeout: string }): number {
   const timeoutMs = parseDuration(timeout);
   if (timeoutMs !== undefined) return timeoutMs;
   throw new Problem('--timeout must be a duration such as 90s, 5m, or 1h30m', 'InvalidArguments');
+}
+
+/** Throws `Problem` if the namespaces to read are contradictory. */
+export function checkScope(args: {
+  'all-namespaces'?: boolean | undefined;
+  name?: string | undefined;
+  namespace?: string | undefined;
+}): void {
+  if (!args['all-namespaces']) return;
+  if (args.name)
+    throw new Problem('--all-namespaces cannot be combined with a name: remove one of them', 'InvalidArguments');
+  if (args.namespace)
+    throw new Problem(
+      '--namespace and --all-namespaces are mutually exclusive: remove one of them',
+      'InvalidArguments',
+    );
+}
+
+/** Throws `Problem` if the ref isn't valid. */
+export function checkRef({ ref }: { ref?: string | undefined }): void {
+  if (ref !== undefined && !isValidRefName(ref))
+    throw new Problem('--ref must be the name of a tag or branch, or a full commit hash', 'InvalidArguments');
 }

@@ -1,7 +1,7 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { isCommitHash, isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
+import { isCommitHash } from '../../shared/domain/git/check-ref-name.ts';
 import { type ExitStatus, Problem } from '../client/problem.ts';
-import { formatOf, makeCommand, outputArgs } from '../command-support/command.ts';
+import { checkRef, formatOf, makeCommand, outputArgs } from '../command-support/command.ts';
 import { type Asked, inspect, inspectArgs, inspectionStatus, nameSilent } from '../command-support/inspect.ts';
 import { addressOf } from '../fleet/names.ts';
 import { drawData } from '../terminal/data.ts';
@@ -41,12 +41,6 @@ export const diff = makeCommand({
     return inspectionStatus(view);
   },
 });
-
-/** Throws `Problem` if the ref isn't valid. */
-export function checkRef({ ref }: { ref?: string | undefined }): void {
-  if (ref !== undefined && !isValidRefName(ref))
-    throw new Problem('--ref must be the name of a tag or branch, or a full commit hash', 'InvalidArguments');
-}
 
 /** Returns the query for the changes of a ref; without one, of the newest commit. Throws `Problem`. */
 export function askedFor(gatewaySync: GatewaySync, ref: string | undefined): Asked {

@@ -5,7 +5,7 @@ import { type Diagnosis, diagnose, unreachable } from '../checks/diagnose.ts';
 import { connect } from '../client/connect.ts';
 import { attempt } from '../client/explain.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
-import { accessArgs, formatOf, makeCommand, outputArgs } from '../command-support/command.ts';
+import { accessArgs, checkScope, formatOf, makeCommand, outputArgs } from '../command-support/command.ts';
 import { type Scope, takeSurvey } from '../survey/take-survey.ts';
 import { drawData } from '../terminal/data.ts';
 import { drawDiagnosis } from '../views/draw-doctor.ts';
@@ -39,13 +39,7 @@ export const doctor = makeCommand({
   run: async ({ args, host }): Promise<ExitStatus> => {
     const format = formatOf(args);
     const allNamespaces = args['all-namespaces'] === true;
-    if (allNamespaces && args.name)
-      throw new Problem('--all-namespaces cannot be combined with a name: remove one of them', 'InvalidArguments');
-    if (allNamespaces && args.namespace)
-      throw new Problem(
-        '--namespace and --all-namespaces are mutually exclusive: remove one of them',
-        'InvalidArguments',
-      );
+    checkScope(args);
     const scope = { name: args.name, allNamespaces, operatorNamespace: args['operator-namespace'] };
     const { diagnosis, status } = await examine(connect(args, host), scope);
     const linked = linkPages(diagnosis);

@@ -5,7 +5,7 @@ import { type Access, type AccessOptions, connect } from '../client/connect.ts';
 import { readPatiently } from '../client/patience.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { getGatewaySync, readDetails } from '../client/read.ts';
-import { makeCommand } from '../command-support/command.ts';
+import { checkRef, makeCommand } from '../command-support/command.ts';
 import { say } from '../command-support/confirm.ts';
 import { inspect, inspectArgs, timeoutOf } from '../command-support/inspect.ts';
 import type { Beyond } from '../fleet/beyond.ts';
@@ -20,7 +20,7 @@ import { drawData } from '../terminal/data.ts';
 import type { Host } from '../terminal/host.ts';
 import { drawPlan } from '../views/draw-plan.ts';
 import { drawPlanMarkdown } from '../views/plan-markdown.ts';
-import { askedFor, checkRef } from './diff.ts';
+import { askedFor } from './diff.ts';
 
 const FORMATS = ['text', 'json', 'markdown'] as const;
 const LOOK_MS = 500;

@@ -1,7 +1,7 @@
 import { connect } from '../client/connect.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { getGatewaySync, listGatewaySyncs, mayExist, readDetails } from '../client/read.ts';
-import { accessArgs, formatOf, makeCommand, outputArgs } from '../command-support/command.ts';
+import { accessArgs, checkScope, formatOf, makeCommand, outputArgs } from '../command-support/command.ts';
 import { type FleetView, fleetView } from '../fleet/fleet.ts';
 import { drawData } from '../terminal/data.ts';
 import type { Host } from '../terminal/host.ts';
@@ -31,13 +31,7 @@ export const status = makeCommand({
   run: async ({ args, host }): Promise<ExitStatus> => {
     const format = formatOf(args);
     const all = args['all-namespaces'];
-    if (all && args.name)
-      throw new Problem('--all-namespaces cannot be combined with a name: remove one of them', 'InvalidArguments');
-    if (all && args.namespace)
-      throw new Problem(
-        '--namespace and --all-namespaces are mutually exclusive: remove one of them',
-        'InvalidArguments',
-      );
+    checkScope(args);
     const access = connect(args, host);
     const namespace = all ? undefined : access.namespace;
     const found = args.name ? [await getGatewaySync(access, args.name)] : await listGatewaySyncs(access, namespace);

@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
-import { isValidRefName } from '../../shared/domain/git/check-ref-name.ts';
 import { requestIn } from '../../shared/domain/kubernetes/recorded-request.ts';
 import { type Access, connect, placeOf } from '../client/connect.ts';
 import { readPatiently } from '../client/patience.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { getGatewaySync, readDetails } from '../client/read.ts';
-import { accessArgs, makeCommand, parseTimeout } from '../command-support/command.ts';
+import { accessArgs, checkRef, makeCommand, parseTimeout } from '../command-support/command.ts';
 import { say, yesArg } from '../command-support/confirm.ts';
 import { requestSync } from '../command-support/request-sync.ts';
 import type { Beyond } from '../fleet/beyond.ts';
@@ -59,8 +58,7 @@ export const sync = makeCommand({
   },
   run: async ({ args, host }): Promise<ExitStatus> => {
     const timeoutMs = parseTimeout(args);
-    if (args.ref !== undefined && !isValidRefName(args.ref))
-      throw new Problem('--ref must be the name of a tag or branch, or a full commit hash', 'InvalidArguments');
+    checkRef(args);
     if (args.request !== undefined && (!args.wait || args.ref !== undefined))
       throw new Problem('--request needs --wait, and excludes --ref', 'InvalidArguments');
     const access = connect(args, host);

@@ -1,7 +1,7 @@
 import { connect } from '../client/connect.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { checkAccess } from '../client/read.ts';
-import { accessArgs, makeCommand } from '../command-support/command.ts';
+import { accessArgs, checkScope, makeCommand } from '../command-support/command.ts';
 import { plain } from '../terminal/text.ts';
 import { servePage } from '../ui/serve.ts';
 
@@ -32,11 +32,7 @@ export const ui = makeCommand({
   },
   run: async ({ args, host }): Promise<ExitStatus> => {
     const all = args['all-namespaces'];
-    if (all && args.namespace)
-      throw new Problem(
-        '--namespace and --all-namespaces are mutually exclusive: remove one of them',
-        'InvalidArguments',
-      );
+    checkScope(args);
     const port = args.port === undefined ? undefined : Number(args.port);
     if (port !== undefined && !(Number.isInteger(port) && port > 0 && port <= MAX_PORT))
       throw new Problem(`--port must be a number from 1 to ${MAX_PORT}`, 'InvalidArguments');

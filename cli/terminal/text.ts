@@ -13,12 +13,10 @@ export function plainLine(line: string): string {
   return line.replaceAll(OBEYED, (character) => (character === '\t' ? character : '\ufffd'));
 }
 
-const ASCII = /^[ -~]*$/;
-
 /** Returns the width of a text without control characters (columns). */
-export const widthOf = (text: string): number =>
-  ASCII.test(text) ? text.length : stringWidth(text, { countAnsiEscapeCodes: true });
+export const widthOf = (text: string): number => stringWidth(text, { countAnsiEscapeCodes: true });
 
+const ASCII = /^[ -~]*$/;
 const segmenter = new Intl.Segmenter();
 
 /** Returns the characters as users see them: an emoji or a letter with its accents is one. */
