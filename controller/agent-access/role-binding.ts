@@ -55,12 +55,11 @@ export async function ensureRoleBinding(
 ): Promise<'unchanged' | 'written' | 'foreign'> {
   const { serviceAccounts, keepers, current } = binding;
   const path = pathOf(gatewaySync);
-  const collection = groupPath(RBAC, 'rolebindings', gatewaySync.namespace);
+  const desired = () => roleBindingOf(gatewaySync, binding);
+  const create = () => client.create(groupPath(RBAC, 'rolebindings', gatewaySync.namespace), desired(), { query });
   if (!current) {
     if (serviceAccounts.length === 0) return 'unchanged';
-    const desired = roleBindingOf(gatewaySync, binding);
-    const create = client.create(collection, desired, { query });
-    if (await unlessStatus(409, create)) return 'written';
+    if (await unlessStatus(409, create())) return 'written';
     // The watch delivers only those with our label, and with a delay.
     const existing = projectRoleBinding(await client.getAs<RoleBinding>(path));
     return await ensureRoleBinding(client, gatewaySync, { ...binding, current: existing });
@@ -70,11 +69,10 @@ export async function ensureRoleBinding(
   const isOwned = ownerUID === gatewaySync.uid && keepers.every(({ uid }) => podUIDs.includes(uid));
   if (isOwned && roleRef === AGENT_ROLE && subjects === fingerprintOf(serviceAccounts)) return 'unchanged';
   if (roleRef !== AGENT_ROLE) await unlessStatus(404, client.delete(path));
-  else if (await unlessStatus(404, client.mergePatch(path, roleBindingOf(gatewaySync, binding), { query })))
-    return 'written';
+  else if (await unlessStatus(404, client.mergePatch(path, desired(), { query }))) return 'written';
   if (serviceAccounts.length === 0) return 'unchanged';
   // Fails if it still exists, for example because of a finalizer. Otherwise, this would never end.
-  await client.create(collection, roleBindingOf(gatewaySync, binding), { query });
+  await create();
   return 'written';
 }
 

@@ -1,6 +1,6 @@
 import type { ConditionType, GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { GIVEN_UP } from '../../shared/domain/rollout/releases.ts';
+import { GIVEN_UP, isEntryOf } from '../../shared/domain/rollout/releases.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { CommitStatus } from './servers.ts';
@@ -39,7 +39,7 @@ function ofRollout(rollout: RolloutStatus, status: GatewaySyncStatus): CommitSta
   const isPosted = status.commitStatus?.commit !== commit || status.commitStatus.state !== 'pending';
   if (nextCommit === undefined || (!isPosted && (!isComplete || own.state !== 'pending'))) return own;
   // An abandoned commit has its status already.
-  const isGivenUp = givenUp.some((release) => release.startsWith(`${nextCommit} `));
+  const isGivenUp = givenUp.some((entry) => isEntryOf(entry, nextCommit));
   return isGivenUp ? undefined : pending(nextCommit, message ?? summary);
 }
 

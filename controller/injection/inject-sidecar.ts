@@ -203,7 +203,7 @@ function setEntries(
   return changed.map(([key, value]) => ({ op: 'add', path: `${path}/${escapePointer(key)}`, value }));
 }
 
-/** Inserts into a list that may be absent; at its end if there is no index. */
+/** Inserts into a list that may be absent, at its end if the index is undefined. */
 function insert(present: unknown[] | undefined, path: string, values: unknown[], index?: number): PatchOperation[] {
   if (!present) return [{ op: 'add', path, value: values }];
   return values.map((value) => ({ op: 'add', path: `${path}/${index ?? '-'}`, value }));

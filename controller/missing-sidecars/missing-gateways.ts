@@ -131,7 +131,7 @@ export class MissingGateways {
    */
   async #listUnmade(namespace: string, signal: AbortSignal): Promise<UnmadePods[]> {
     const { client, log } = this.#options;
-    const isFirst = ![...this.#found.keys()].some((key) => key.startsWith(`${namespace}/`));
+    const isFirst = !Array.from(this.#found.keys(), namespaceOf).includes(namespace);
     const found: UnmadePods[] = [];
     for (const kind of WORKLOAD_KINDS) {
       try {

@@ -2,6 +2,7 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import {
   canRetry,
   GIVEN_UP,
+  isEntryOf,
   isInProgress,
   isSame,
   type Release,
@@ -44,7 +45,7 @@ export function retryOrdered(before: Rollout, input: RolloutInput): Move | undef
   const rollout = noted(before, 'retry-rollout', { retry }, isIgnored);
   if (retry === undefined || isIgnored) return { to: phase, rollout };
   if (!GIVEN_UP.includes(phase) || retry !== commit) {
-    const others = givenUp.filter((release) => !release.startsWith(`${retry} `));
+    const others = givenUp.filter((entry) => !isEntryOf(entry, retry));
     return { to: phase, rollout: { ...rollout, givenUp: unlessEmpty(others) } };
   }
   // The agents make another preview when the status has named none for a moment.

@@ -32,6 +32,10 @@ export const ANY = '*';
 /** A release in the lists of the status. */
 export const entryOf = ({ commit, revision }: ReportedRelease): string => `${commit} ${revision}`;
 
+/** Checks whether an entry of the lists is about a commit, with any revision. */
+export const isEntryOf = (entry: string, commit: string): boolean =>
+  entry.startsWith(entryOf({ commit, revision: '' }));
+
 /** Phases in which a release is rolled out. */
 const IN_PROGRESS: readonly RolloutPhase[] = [
   'Previewing',
@@ -91,5 +95,5 @@ export function rollbackTarget(
 /** Checks whether `sync.io/retry-rollout` has an effect on this commit, which was stopped, rolled back, or abandoned. */
 export function canRetry(commit: string, { phase, commit: present, givenUp = [] }: RolloutStatus): boolean {
   const isPresent = GIVEN_UP.includes(phase) && commit === present;
-  return isPresent || givenUp.some((release) => release.startsWith(`${commit} `));
+  return isPresent || givenUp.some((entry) => isEntryOf(entry, commit));
 }
