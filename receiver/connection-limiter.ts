@@ -47,17 +47,12 @@ const FIRST_HEAD_MS = 1000;
 const SILENT_MS = 100;
 /** Time without new body data after which it does (ms). */
 const STALLED_MS = 2000;
-/** Error codes of Node's parser, which stops reading. */
-const STOP = -1;
-/** Maximum requests without a response per connection. Proxies and most clients send them one at a time. */
-const MAX_UNANSWERED = 16;
 const TIMED_OUT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 
 /**
  * Limits the connections of a server, so that no address can use them all. A burst from one address can use idle
  * capacity. When all are in use, a new connection replaces the one that has been idle longest, or one of the address
- * with the most, if that has more than the new one's address. Otherwise it is closed at once. Returns the request
- * listener, which rejects requests on a connection with too many pending ones.
+ * with the most, if that has more than the new one's address. Otherwise it is closed at once.
  *
  * Slow headers are aborted. Node checks them every 30 s unless the server is created with
  * `connectionsCheckingInterval`: remove the sweep as soon as listhen passes options to the server.
@@ -73,27 +68,19 @@ export class ConnectionLimiter {
   /** Watches the connections of a server, whose request listener must be from {@link guard}. */
   watch(server: Server): void {
     server.on('connection', (socket: Socket) => this.#add(socket));
-    server.on(server instanceof SecureServer ? 'secureConnection' : 'connection', stopReadingWhenDestroyed);
-    // Responses that Node sends by itself are counted as well.
-    Object.assign(server, { requireHostHeader: false });
-    server.on(
-      'checkExpectation',
-      this.guard((_, response) => void response.writeHead(417).end()),
-    );
     const sweep = setInterval(() => this.#sweep(server), SWEEP_MS);
     sweep.unref();
     server.once('close', () => clearInterval(sweep));
   }
 
   /**
-   * Limits pending requests before a listener is called, and rejects those that don't name exactly one host (RFC 9112,
-   * section 3.2), so that they cost the program nothing.
+   * Follows the requests of each connection, and rejects those that don't name exactly one host (RFC 9112, section 3.2),
+   * so that they cost the program nothing.
    */
   guard(listener: RequestListener): RequestListener {
     return (request, response) => {
       const connection = this.#connections.get(keyOf(request.socket));
       if (!connection) return listener(request, response);
-      if (connection.unanswered >= MAX_UNANSWERED) return void request.socket.destroy();
       connection.unanswered += 1;
       connection.last = response;
       connection.state = { kind: 'request', since: performance.now() };
@@ -136,17 +123,6 @@ export class ConnectionLimiter {
       if (state.kind === 'head' && now - state.since > headTimeoutMs) timeOut(socket, server);
     }
   }
-}
-
-/**
- * When a connection is destroyed, Node still parses the 64 KiB that it has read, which can be thousands of requests
- * with their objects. `onIncoming`, called for each header, is the only place to stop it.
- */
-function stopReadingWhenDestroyed(socket: Socket): void {
-  const { parser } = socket as { parser?: { onIncoming: (request: IncomingMessage, keepAlive: boolean) => number } };
-  if (!parser) return;
-  const { onIncoming } = parser;
-  parser.onIncoming = (request, keepAlive) => (socket.destroyed ? STOP : onIncoming(request, keepAlive));
 }
 
 /** HTTP/1.0 doesn't require a Host header. */

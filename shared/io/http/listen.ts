@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { listen as listhen } from 'listhen';
 import { CodedError } from '../../errors.ts';
+import { limitPipelines } from './limit-pipelines.ts';
 import { limitOptions, type ServerLimits } from './server-limits.ts';
 
 /** PEM files of a server. */
@@ -64,6 +65,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   const isPlain = options.port !== 0 && options.limits === undefined && served?.ca === undefined;
   const anyServer = await (isPlain ? listenWithListhen : listenWithNode)(handler, options, served);
   const server = anyServer as Server;
+  limitPipelines(server);
   server.keepAliveTimeout = options.limits?.keepAliveTimeout ?? KEEP_ALIVE_MS;
   return {
     server,

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { limitPipelines } from './limit-pipelines.ts';
 import { limitOptions, type ServerLimits } from './server-limits.ts';
 
 /** A page of the program: path, content type, and content. */
@@ -46,6 +47,7 @@ export async function serveOperations(options: OperationsOptions): Promise<Serve
     else answer(response, 404);
   };
   const server = createServer(limitOptions(LIMITS), handle);
+  limitPipelines(server);
   server.maxConnections = LIMITS.maxConnections;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

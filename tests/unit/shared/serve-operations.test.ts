@@ -70,6 +70,23 @@ test('a request whose body never arrives is closed soon, on any path', async (t)
   assert.ok(performance.now() - started < 4_000, 'long before a head would have to be there');
 });
 
+for (const headers of ['', 'Host:\r\n', 'Host:\r\nContent-Length: 0\r\n']) {
+  test(`of thousands of requests at once (${JSON.stringify(headers)}), only a few are read`, async (t) => {
+    let read = 0;
+    const isAlive = () => {
+      read += 1;
+      return true;
+    };
+    const server = await serveOperations({ host: '127.0.0.1', port: 0, isAlive });
+    t.after(() => server.close().closeAllConnections());
+    const socket = connect({ host: '127.0.0.1', port: (server.address() as AddressInfo).port }).on('error', () => {});
+    socket.resume();
+    socket.write(`GET /healthz HTTP/1.1\r\n${headers}\r\n`.repeat(1_000));
+    await new Promise((resolve) => socket.once('close', resolve));
+    assert.ok(read > 0 && read < 100, `${read} requests were read`);
+  });
+}
+
 /** Returns the status of a probe that opens its own connection. */
 function statusOf(port: number): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
