@@ -27,10 +27,14 @@ import { Reports } from './report/reports.ts';
 import { judgePreview } from './resource/judge-preview.ts';
 import { Revisions } from './resource/revisions.ts';
 import { type WatchedResource, watchResource } from './resource/watch-resource.ts';
+import { AccessWatch } from './sync/access-watch.ts';
+import { lastGood } from './sync/hold-volume.ts';
+import { Housekeeping } from './sync/housekeeping.ts';
+import { JobQueue } from './sync/job-queue.ts';
 import { tidyLfs } from './sync/provide-content.ts';
-import { isAtHand, lastGood, sync } from './sync/sync.ts';
+import { isAtHand, sync } from './sync/sync.ts';
 import type { SyncDependencies } from './sync/sync-dependencies.ts';
-import { SyncLoop } from './sync/sync-loop.ts';
+import { SyncJob } from './sync/sync-job.ts';
 import { TreeKeeper } from './sync/tree-keeper.ts';
 import { TreePreparer } from './sync/tree-preparer.ts';
 import { wireSync } from './wire-sync.ts';
@@ -71,77 +75,72 @@ export async function runAgent(config: AgentConfig, host: AgentHost): Promise<vo
     self: () => ({ identity, labels: labelsNow(labelsFile) }),
     findRevision: revisions.find.bind(revisions),
   };
+  const onDue = () => queue.onDue();
   const inspector = new Inspector({
     identity,
     inspect: (question, resource, signal) => inspect(question, { resource, dependencies, signal }),
     tidy: (resource, signal) => tidyAfterInspection({ resource, dependencies, signal }),
     show: (inspection) => reports.showInspection(inspection),
     serverTime: () => clock.at(performance.now()).getTime(),
-    onDue: () => loop.onChoreDue(),
+    onDue,
     log: log.child({ component: 'inspection' }),
   });
-  const access = { isMissedBy: isAboutAccess, stamp: () => stampOfSecrets(dependencies) };
+  const access = new AccessWatch({ isMissedBy: isAboutAccess, stamp: () => stampOfSecrets(dependencies) });
+  const housekeeping = new Housekeeping((signal) => tidy(dependencies, signal), syncLog);
   const previewer = new Previewer({
     judge: (resource) => judgePreview(resource, identity.profile, surroundings),
     keep: (commit) => {
       clone.pins.candidate = commit;
     },
     preview: async (task, signal) => {
-      loop.onFetched();
+      housekeeping.onFetched();
       return await previewRelease(task, dependencies, signal);
     },
     applied: () => manifestFile.readApplied(),
     show: (preview) => reports.showPreview(preview),
     drop: () => reports.dropPreview(),
-    onDue: () => loop.onChoreDue(),
+    onDue,
     access,
     log: log.child({ component: 'preview' }),
   });
-  const treeKeeper = new TreeKeeper(dependencies);
   const treePreparer = new TreePreparer(dependencies);
-  const loop = new SyncLoop({
+  const treeKeeper = new TreeKeeper(dependencies);
+  const syncJob = new SyncJob({
     profileName: identity.profile,
     surroundings,
-    sync: async (intent, signal) => {
-      const ended = AbortSignal.any([waitingEnds, signal]);
-      previewer.reconsider(); // with the labels that the sync uses
-      const outcome = await sync(intent, dependencies, ended, previewer.showsUnchanged(intent)).finally(() =>
-        treeKeeper.onSyncEnd(),
-      );
-      previewer.onSyncEnd();
-      if (outcome.kind !== 'synced') return outcome;
-      treePreparer.onSynced();
-      return { ...outcome, isUnchanged: previewer.onSynced(intent, outcome.plan) };
-    },
-    // A sync reports the reason of an error.
-    isAtHand: async (intent) =>
-      !previewer.lacksFilesOf(intent) && (await isAtHand(intent, dependencies).catch(() => false)),
-    reload: (intent) => gateway.catchUp(intent, waitingEnds),
+    sync: (intent, signal, isUnchanged) =>
+      sync(intent, dependencies, AbortSignal.any([waitingEnds, signal]), isUnchanged),
+    isAtHand: (intent) => isAtHand(intent, dependencies),
+    notify: (intent) => gateway.catchUp(intent, waitingEnds),
     verifier,
-    tidy: (signal) => tidy(dependencies, signal),
     lastGood: () => lastGood(dependencies),
-    chores: [inspector, previewer, treePreparer, treeKeeper],
+    previews: previewer,
+    observers: [previewer, treePreparer, treeKeeper, housekeeping],
     access,
     announcer: new Announcer({ report: (finding, about) => reports.say(finding, about), metrics, log: syncLog }),
+    onDue: (isUrgent) => queue.onSyncDue(isUrgent),
     log: syncLog,
   });
+  const others = [access, inspector, previewer, treePreparer, treeKeeper, housekeeping];
+  const queue = new JobQueue({ sync: syncJob, others, log: syncLog });
   const onResource = (resource: WatchedResource | undefined) => {
     clone.pins.earlier = resource?.rollout?.earlier ?? [];
     previewer.onResource(resource);
-    loop.onResource(resource);
+    syncJob.onResource(resource);
     inspector.onResource(resource);
   };
   const reconsider = () => {
     previewer.reconsider();
-    loop.reconsider();
+    syncJob.reconsider();
   };
   const reflector = watchResource({ client, identity, onResource, log: log.child({ component: 'watch' }) });
-  const servers = await serve(config, { host: await anyAddress(log), metrics, loop, stopping });
+  const servers = await serve(config, { host: await anyAddress(log), metrics, syncJob, stopping });
   log.info({ version, crName: identity.crName, profile: identity.profile }, 'agent started');
-  void reflector.firstSync.then(() => loop.onListed());
+  void reflector.firstSync.then(() => syncJob.onListed());
   const watching = reflector.run(stopping);
   const reconsidering = setInterval(reconsider, RECONSIDER_MS);
-  await loop.run(stopping);
+  await queue.run(stopping);
+  verifier.keepOnly(undefined);
   clearInterval(reconsidering);
   await Promise.all([reports.stop(), watching]);
   lock.release();
@@ -185,18 +184,18 @@ async function tidy(dependencies: SyncDependencies, signal: AbortSignal): Promis
 interface Served {
   host: string;
   metrics: AgentMetrics;
-  loop: SyncLoop;
+  syncJob: SyncJob;
   stopping: AbortSignal;
 }
 
 /** Serves probes and metrics. Ready (the startup probe): the gateway can start. Serving: it can keep running. */
-async function serve(config: AgentConfig, { host, metrics: { registry }, loop, stopping }: Served) {
+async function serve(config: AgentConfig, { host, metrics: { registry }, syncJob, stopping }: Served) {
   const page = { contentType: registry.contentType, metrics: () => registry.metrics() };
   const health = await serveOperations({
     host,
     port: config.HEALTH_PORT,
-    isReady: () => loop.mayStart && !stopping.aborted,
-    isServing: () => loop.mayServe,
+    isReady: () => syncJob.mayStart && !stopping.aborted,
+    isServing: () => syncJob.mayServe,
   });
   return [health, await serveOperations({ host, port: config.METRICS_PORT, metrics: page })];
 }

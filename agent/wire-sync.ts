@@ -103,12 +103,8 @@ function gatewayOf(config: AgentConfig, around: Around): Pick<SyncDependencies, 
     SHARE_PROCESS_NAMESPACE: isShared,
   } = config;
   const client = new GatewayClient({ port, tls, apiKeyFile });
-  const ownFile = (name: string) =>
-    new OwnFile(
-      name,
-      () => root.openAgentDirectory(''),
-      () => lock.check(),
-    );
+  const directory = { has: root.hasOwn.bind(root), open: () => root.openAgentDirectory('') };
+  const ownFile = (name: string) => new OwnFile(name, directory, () => lock.check());
   const pending = ownFile('reload-pending');
   const touch = (path: string, text: string) => touchFile(path, text, { root, lock });
   const valuesOf = (intent: Intent) => currentValues(intent, { identity, labelsFile });

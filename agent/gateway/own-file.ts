@@ -1,8 +1,15 @@
-import { closeSync, fchmodSync, fsyncSync, lstatSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fchmodSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { readText } from '../disk/read-text.ts';
 
-/** The agent's directory in the data volume, held open so that a replacement of its path has no effect. */
-export interface OwnDirectory extends Disposable {
+/** The agent's directory in the data volume. */
+export interface OwnDirectory {
+  /** Whether it has an entry of this name. */
+  has(name: string): boolean;
+  /** Opens it, and creates it if necessary. A replacement of its path then has no effect. */
+  open(): OpenedDirectory;
+}
+
+interface OpenedDirectory extends Disposable {
   at(name: string): string;
   makeRoom(name: string): void;
 }
@@ -10,25 +17,23 @@ export interface OwnDirectory extends Disposable {
 /** A file next to the manifest, which outlives the agent. */
 export class OwnFile {
   readonly #name: string;
-  readonly #openDirectory: () => OwnDirectory;
+  readonly #directory: OwnDirectory;
   readonly #checkOwner: () => void;
 
   /** `checkOwner` throws if another agent has taken over the volume, and the file with it. */
-  constructor(name: string, openDirectory: () => OwnDirectory, checkOwner: () => void) {
+  constructor(name: string, directory: OwnDirectory, checkOwner: () => void) {
     this.#name = name;
-    this.#openDirectory = openDirectory;
+    this.#directory = directory;
     this.#checkOwner = checkOwner;
   }
 
   exists(): boolean {
-    return this.#inDirectory(
-      (directory) => lstatSync(directory.at(this.#name), { throwIfNoEntry: false }) !== undefined,
-    );
+    return this.#directory.has(this.#name);
   }
 
   /** Returns its text, which is empty if it can't be read. */
   read(maxBytes: number): string {
-    return this.#inDirectory((directory) => readText(directory.at(this.#name), maxBytes));
+    return this.exists() ? this.#inDirectory((directory) => readText(directory.at(this.#name), maxBytes)) : '';
   }
 
   /** Creates the file and never opens an existing one, which might be a link. */
@@ -52,8 +57,8 @@ export class OwnFile {
     this.#inDirectory((directory) => directory.makeRoom(this.#name));
   }
 
-  #inDirectory<T>(work: (directory: OwnDirectory) => T): T {
-    using directory = this.#openDirectory();
+  #inDirectory<T>(work: (directory: OpenedDirectory) => T): T {
+    using directory = this.#directory.open();
     return work(directory);
   }
 }

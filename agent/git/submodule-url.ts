@@ -25,7 +25,7 @@ export function submoduleUrl(given: string, { parent, root }: { parent: string; 
   }
   if (hasCredentials(url))
     return problem('credentials', 'its URL in .gitmodules contains credentials, which are never sent');
-  const isTrusted = placeOf(url) === placeOf(root);
+  const isTrusted = serverOf(url) === serverOf(root);
   if (repository.transport === 'ssh' && !isTrusted) {
     return problem(
       'otherSshServer',
@@ -51,7 +51,7 @@ function resolveRelative(given: string, parent: string): string | undefined {
 }
 
 /** Returns protocol, host, and port in one form for both notations of ssh URLs. */
-function placeOf(url: string): string {
+function serverOf(url: string): string {
   if (!url.includes('://')) return `ssh://${parseRepository(url)?.host}:22`;
   const { protocol, hostname, port } = new URL(url);
   return `${protocol}//${hostname.toLowerCase()}:${port || (protocol === 'ssh:' ? '22' : '')}`;

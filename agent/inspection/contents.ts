@@ -1,8 +1,12 @@
+import { fstatSync, readSync } from 'node:fs';
 import { INSPECTION, type InspectedChange, type LeftOut } from '../../shared/api/inspection.ts';
+import { isForbidden } from '../disk/hash-file.ts';
+import { OpenFile } from '../disk/open-file.ts';
+import { READ_FLAGS } from '../disk/read-text.ts';
 import { type BlobReader, wholeOf } from '../git/blob-reader.ts';
 import { isLfsPointer } from '../plan/lfs-pointer.ts';
 import type { SyncDependencies } from '../sync/sync-dependencies.ts';
-import { readSmall } from './read-small.ts';
+import type { DataRoot } from '../volume/state/data-root.ts';
 import { looksSecret, type Shown, shownText } from './shown-text.ts';
 
 /** Source of content: a blob in the repository, or a path of the data volume. */
@@ -82,4 +86,26 @@ async function read(origin: Origin, { root, sizes, reader }: Sources): Promise<S
   if (size > INSPECTION.fileBytes) return { kind: 'leftOut', why: 'large' };
   const content = await wholeOf(await reader.open(origin.blob));
   return origin.isInLfs && isLfsPointer(content, content.length) ? { kind: 'leftOut', why: 'lfs' } : shownText(content);
+}
+
+/** Result of reading a file: missing, not a file, too large, not permitted, or its content. */
+type SmallFile = { kind: 'absent' | 'noFile' | 'large' | 'unreadable' } | { kind: 'content'; content: Buffer };
+
+/** Reads a file of the data volume with at most `maxBytes`, without following links. */
+function readSmall(root: DataRoot, path: string, maxBytes: number): SmallFile {
+  const read = (file: string): SmallFile => {
+    using opened = new OpenFile(file, READ_FLAGS);
+    const { descriptor } = opened;
+    const stats = fstatSync(descriptor);
+    if (!stats.isFile()) return { kind: 'noFile' };
+    if (stats.size > maxBytes) return { kind: 'large' };
+    const content = Buffer.alloc(stats.size);
+    return { kind: 'content', content: content.subarray(0, readSync(descriptor, content)) };
+  };
+  try {
+    return root.lookInside(path, read) ?? { kind: 'absent' };
+  } catch (error) {
+    if (isForbidden(error)) return { kind: 'unreadable' };
+    throw error;
+  }
 }

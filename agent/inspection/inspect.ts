@@ -1,13 +1,13 @@
 import type { Answer, Question } from '../../shared/api/inspection.ts';
+import { readAgain } from '../sync/hold-volume.ts';
 import { tidyLfs } from '../sync/provide-content.ts';
-import { readAgain } from '../sync/sync.ts';
 import { inspectDiff } from './inspect-diff.ts';
 import { inspectDrift } from './inspect-drift.ts';
 import type { InspectionScope } from './inspection-scope.ts';
 
 /** Inspects the files without changing them or the state of syncs. Throws the errors of a sync. */
 export async function inspect(question: Question, scope: InspectionScope): Promise<Answer> {
-  if (!scope.dependencies.lock.isHeld) readAgain(scope.dependencies);
+  if (!scope.dependencies.lock.isHeld()) readAgain(scope.dependencies);
   return question.kind === 'diff' ? await inspectDiff(question, scope) : await inspectDrift(scope);
 }
 

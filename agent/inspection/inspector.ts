@@ -6,7 +6,7 @@ import type { Logger } from '../../shared/log.ts';
 import type { Identity } from '../plan/template-values.ts';
 import { describeFailure } from '../report/describe-failure.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
-import type { Chore } from '../sync/chores.ts';
+import type { Job } from '../sync/job-queue.ts';
 
 export interface InspectorOptions {
   identity: Identity;
@@ -30,7 +30,8 @@ const LOOK_MS = 60_000;
 const PROBLEM_LENGTH = 2_000;
 
 /** Runs inspections of the gateway's files, one at a time, and withdraws expired results. */
-export class Inspector implements Chore {
+export class Inspector implements Job {
+  readonly name = 'inspection';
   readonly #options: InspectorOptions;
   #resource: WatchedResource | undefined;
   #question: Question | undefined;

@@ -1,20 +1,22 @@
 import type { GatewayPreview } from '../../shared/api/sync-report.ts';
 import { MAX_PROBLEMS, type Problem, TerminalError, WaitingError } from '../../shared/errors.ts';
-import { emptyManifest, type Manifest } from '../plan/manifest.ts';
+import { linkHash } from '../plan/links/kept-link.ts';
+import { emptyManifest, type Manifest, type OwnedFile } from '../plan/manifest.ts';
+import type { DesiredFile, PreviewedContents } from '../plan/plan-input.ts';
 import { type PreviewedPlan, summarizePreview, summarizeProblems } from '../plan/summarize-preview.ts';
+import { treeRoots } from '../plan/trees.ts';
 import type { PreviewTask } from '../resource/judge-preview.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import { Baseline } from '../sync/baseline.ts';
 import { checkFiles } from '../sync/check-files.ts';
-import { planEverything } from '../sync/plan-sync.ts';
+import { readAgain } from '../sync/hold-volume.ts';
+import { determineContents, layOut, planEverything } from '../sync/plan-sync.ts';
 import { provideCandidate } from '../sync/provide-content.ts';
-import { readAgain } from '../sync/sync.ts';
-import { aimOf, type SyncAim, syncProblems } from '../sync/sync-aim.ts';
+import { aimOf, recipeOf, type SyncAim, syncProblems } from '../sync/sync-aim.ts';
 import type { SyncDependencies } from '../sync/sync-dependencies.ts';
 import { verifyCommit } from '../sync/verify-commit.ts';
 import { withRemedies } from '../sync/with-remedies.ts';
 import { hasJournal } from '../volume/manifest/journal.ts';
-import { manifestAfter } from './base-manifest.ts';
 
 /** Reasons of the release itself or of its conflicts with the volume, which a retry can't resolve. */
 const PROBLEMS: readonly string[] = [
@@ -51,7 +53,7 @@ export async function previewRelease(
   signal: AbortSignal,
 ): Promise<GatewayPreview> {
   const { commit, revision, candidate, stable } = task;
-  if (!given.lock.isHeld) readAgain(given);
+  if (!given.lock.isHeld()) readAgain(given);
   if (hasJournal(given.root)) throw interrupted();
   const dependencies = { ...given, baseline: new Baseline() };
   const base = await baseOf(stable, dependencies, signal);
@@ -128,3 +130,34 @@ function newProblem(problems: readonly Problem[], known: readonly Problem[]): Pr
 
 /** A release has problems of one reason, with which their keys begin. */
 const reasonOf = ([first]: readonly Problem[]): string | undefined => first?.key.split(' ')[0];
+
+/** Returns the manifest that the volume will have after a sync of a release. */
+async function manifestAfter(aim: SyncAim, dependencies: SyncDependencies): Promise<Manifest> {
+  const { intent, mappings } = aim;
+  const { desired } = await layOut(aim, dependencies);
+  const rendered = [...desired.files.values()].filter(({ template, patches }) => template || patches);
+  const contents = await determineContents(rendered, aim, dependencies);
+  const files = new Map<string, OwnedFile>();
+  for (const file of desired.files.values()) files.set(file.path, recordOf(file, contents, aim));
+  const { ref, commit } = intent;
+  return {
+    applied: { ref, commit, time: '', recipe: recipeOf(aim, dependencies) },
+    files,
+    directories: desired.directories,
+    trees: new Map(treeRoots(mappings).map((path) => [path, { tree: commit }])),
+    journal: undefined,
+  };
+}
+
+/** The hash of files that aren't rendered is unknown: their content has git's ID. */
+function recordOf(file: DesiredFile, contents: PreviewedContents, { intent }: SyncAim): OwnedFile {
+  const { path, source, link, blob, executable, mode, lfs, patches, linkText } = file;
+  const { sha256 = '', inputs } = contents.get(path) ?? {};
+  if (linkText !== undefined)
+    return { path, source, blob, symlink: true, sha256: linkHash(linkText), executable, fingerprint: NO_FINGERPRINT };
+  const { groupWrite } = intent.profile;
+  const settings = { link, mode, inputs, patches: patches?.hash, lfs: Boolean(lfs), groupWrite };
+  return { path, source, blob, sha256, executable, fingerprint: NO_FINGERPRINT, ...settings };
+}
+
+const NO_FINGERPRINT = { size: 0, mtimeMs: 0, ino: 0 };

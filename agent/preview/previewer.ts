@@ -9,9 +9,10 @@ import { hasProblem, isUnchanged } from '../plan/summarize-preview.ts';
 import { describeFailure } from '../report/describe-failure.ts';
 import type { PreviewTask, PreviewVerdict } from '../resource/judge-preview.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
-import type { Chore } from '../sync/chores.ts';
-import { ACCESS_CHECK_MS, fetchDelay, RETRY_BACKOFF } from '../sync/delays.ts';
-import type { AccessFacts } from '../sync/sync-loop-options.ts';
+import type { AccessWatch } from '../sync/access-watch.ts';
+import { fetchDelay, RETRY_BACKOFF } from '../sync/delays.ts';
+import type { Job } from '../sync/job-queue.ts';
+import type { Previews, SyncObserver } from '../sync/sync-job.ts';
 
 export interface PreviewerOptions {
   judge: (resource: WatchedResource | undefined) => PreviewVerdict;
@@ -27,61 +28,67 @@ export interface PreviewerOptions {
   drop: () => void;
   /** Called when there is something to do. */
   onDue: () => void;
-  access: AccessFacts;
+  access: AccessWatch;
   log: Logger;
 }
 
+/** The preview that is wanted, and how far it is. */
+interface Work {
+  task: PreviewTask;
+  /** Monotonic time of the next preview (ms). */
+  dueAt: number;
+  /** Consecutive failures, for the backoff. */
+  failures: number;
+  /** The release in the data volume when the preview was made; undefined while there is no preview. */
+  base?: Partial<Applied> | undefined;
+  /** Whether the release in the data volume might have changed since. */
+  hasSynced: boolean;
+  /** Aborted when other work replaces this. */
+  ending: AbortController;
+}
+
 /** Previews the release that might be delivered next, and shows the result until something that it depends on changes. */
-export class Previewer implements Chore {
+export class Previewer implements Job, Previews, SyncObserver {
+  readonly name = 'preview';
   readonly #options: PreviewerOptions;
   #resource: WatchedResource | undefined;
   #verdict: PreviewVerdict = { kind: 'none', own: undefined };
-  #task: PreviewTask | undefined;
-  #shown: GatewayPreview | undefined;
-  /** The release in the data volume when the task was done; undefined while it isn't done. */
-  #base: Partial<Applied> | undefined;
-  /** Whether the preview was compared with the stable release. */
-  #isFromStable = false;
-  /** Whether the release in the data volume might have changed. */
-  #hasSynced = false;
+  #work: Work | undefined;
+  /** The preview in the report, and whether it was compared with the stable release. */
+  #shown: { preview: GatewayPreview; isFromStable: boolean } | undefined;
   /** The delivered release, if it changed no file. */
-  #noted: ReportedRelease | undefined;
-  #dueAt = Number.POSITIVE_INFINITY;
-  #failures = 0;
-  /** State of the access files before a preview that other files could make succeed. */
-  #refusedStamp: string | undefined;
-  /** Aborted when the task changes. */
-  #ending = new AbortController();
+  #unchanged: ReportedRelease | undefined;
 
   constructor(options: PreviewerOptions) {
     this.#options = options;
   }
 
   get dueMs(): number {
-    if (this.#hasSynced) return 0;
-    const dueMs = Math.max(0, this.#dueAt - performance.now());
-    return this.#refusedStamp === undefined ? dueMs : Math.min(dueMs, ACCESS_CHECK_MS);
+    if (!this.#work) return Number.POSITIVE_INFINITY;
+    return this.#work.hasSynced ? 0 : Math.max(0, this.#work.dueAt - performance.now());
   }
 
   /** Records the resource. A preview of another release, or with other labels, ends and is no longer shown. */
   onResource(resource: WatchedResource | undefined): void {
     this.#resource = resource;
-    const verdict = this.#options.judge(resource);
+    const { judge, keep, access } = this.#options;
+    const verdict = judge(resource);
     if (isDeepStrictEqual(verdict, this.#verdict)) return;
-    const before = this.#task;
+    const before = this.#work;
+    before?.ending.abort();
+    access.forget(this);
     this.#verdict = verdict;
-    this.#task = verdict.kind === 'preview' ? verdict.task : undefined;
-    this.#options.keep(verdict.kind === 'waiting' ? verdict.commit : this.#task?.commit);
-    this.#ending.abort();
-    this.#base = undefined;
-    this.#dueAt = Number.POSITIVE_INFINITY;
-    this.#failures = 0;
-    this.#refusedStamp = undefined;
+    this.#work = undefined;
+    keep(verdict.kind === 'none' ? undefined : commitOf(verdict));
     // A gateway that is admitted delivers the release even if no other one previews it any longer.
-    if (verdict.kind !== 'none' || !this.#isShown(verdict.own)) this.#show(undefined);
-    if (!this.#task) return;
-    const isFetched = before?.commit === this.#task.commit;
-    this.#schedule(isFetched ? 0 : fetchDelay(resource?.gateways ?? 0, Math.random()));
+    if (verdict.kind !== 'none' || !this.#isShown(verdict.own)) this.#hide();
+    if (verdict.kind !== 'preview') return;
+    const { task } = verdict;
+    const isFetched = before?.task.commit === task.commit;
+    const delayMs = isFetched ? 0 : fetchDelay(resource?.gateways ?? 0, Math.random());
+    const ending = new AbortController();
+    this.#work = { task, dueAt: performance.now() + delayMs, failures: 0, hasSynced: false, ending };
+    this.#options.onDue();
   }
 
   /** Judges again, because the pod's labels or a revision might have changed. */
@@ -89,9 +96,13 @@ export class Previewer implements Chore {
     if (this.#resource?.rollout) this.onResource(this.#resource);
   }
 
+  onSyncBegin(): void {
+    this.reconsider();
+  }
+
   /** Records that the release in the data volume might have changed. */
   onSyncEnd(): void {
-    this.#hasSynced = this.#task !== undefined;
+    if (this.#work) this.#work.hasSynced = true;
   }
 
   /**
@@ -99,14 +110,15 @@ export class Previewer implements Chore {
    * in advance. The next report, which shows this release, has no preview that was compared with another one.
    */
   onSynced(release: ReportedRelease, { changes }: Pick<Plan, 'changes'>): boolean {
-    const isExpected = this.showsUnchanged(release) || (this.#noted !== undefined && isSame(this.#noted, release));
-    this.#noted = isExpected && changes.length === 0 ? release : undefined;
-    const isObsolete = this.#isShown(release) ? changes.length > 0 : !isSame(this.#base ?? NOTHING, release);
+    const isExpected =
+      this.showsUnchanged(release) || (this.#unchanged !== undefined && isSame(this.#unchanged, release));
+    this.#unchanged = isExpected && changes.length === 0 ? release : undefined;
+    const isObsolete = this.#isShown(release) ? changes.length > 0 : !isSame(this.#work?.base ?? NOTHING, release);
     if (isObsolete) {
       this.#shown = undefined;
       this.#options.drop();
     }
-    return this.#noted !== undefined;
+    return this.#unchanged !== undefined;
   }
 
   /** Checks whether the clone might lack files of this release although it has its directories. */
@@ -115,74 +127,67 @@ export class Previewer implements Chore {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const task = this.#task;
-    if (!task) return;
-    const hasNewFiles = this.#refusedStamp !== undefined && this.#refusedStamp !== (await this.#options.access.stamp());
-    if (this.#task !== task) return;
-    if (hasNewFiles) this.#dueAt = performance.now();
-    if (!this.#hasSynced && this.#dueAt > performance.now()) return;
-    this.#hasSynced = false;
+    const work = this.#work;
+    if (!work || this.dueMs > 0) return;
+    const { applied: readApplied, access } = this.#options;
+    work.hasSynced = false;
+    const stamp = await access.stamp();
     try {
-      await this.#update(task, signal);
+      await this.#update(work, await readApplied(), { signal, stamp });
     } catch (err) {
-      if (this.#task === task) this.#onError(err, task, signal);
+      if (this.#work === work) this.#onError(err, work, { signal, stamp });
     }
   }
 
-  async #update(task: PreviewTask, signal: AbortSignal): Promise<void> {
-    const { applied: readApplied, preview: run, access, log } = this.#options;
-    const [applied, stamp] = await Promise.all([readApplied(), access.stamp()]);
-    if (this.#task !== task) return;
+  async #update(work: Work, applied: Applied | undefined, { signal, stamp }: Attempt): Promise<void> {
+    if (this.#work !== work) return;
+    const { task } = work;
     const isDelivered = isSame(task, applied ?? NOTHING);
-    if (isDelivered || (this.#base && !isSameRelease(this.#base, applied))) this.#show(undefined);
-    if (isDelivered) this.#onDone(applied);
-    const hasNewBase = this.#base !== undefined && !isDeepStrictEqual(this.#base, applied ?? NOTHING);
-    const isDue = hasNewBase || this.#dueAt <= performance.now();
-    if (!isDue) return;
-    this.#base = undefined;
-    this.#dueAt = Number.POSITIVE_INFINITY;
-    this.#refusedStamp = stamp;
-    this.#ending = new AbortController();
-    const ending = AbortSignal.any([signal, this.#ending.signal]);
-    const preview = await run(task, ending);
-    if (this.#task !== task) return;
-    this.#isFromStable = isStable(applied, task);
-    this.#onDone(applied);
-    if (hasProblem(preview)) {
-      // The cause can be removed on the gateway, or by other keys.
-      this.#refusedStamp = stamp;
-      this.#schedule(repeatMs(task));
-    }
-    if (isDeepStrictEqual(preview, this.#shown)) return;
-    this.#show(preview);
+    const hasNewBase = work.base !== undefined && !isDeepStrictEqual(work.base, applied ?? NOTHING);
+    if (isDelivered || (work.base && !isSameRelease(work.base, applied))) this.#hide();
+    if (isDelivered) this.#complete(work, applied);
+    if ((isDelivered || !hasNewBase) && work.dueAt > performance.now()) return;
+    this.#options.access.forget(this);
+    work.base = undefined;
+    const preview = await this.#options.preview(task, AbortSignal.any([signal, work.ending.signal]));
+    if (this.#work !== work) return;
+    this.#complete(work, applied);
+    // The cause can be removed on the gateway, or by other keys.
+    if (hasProblem(preview)) this.#repeat(work, stamp, repeatMs(task));
+    const isNew = !isDeepStrictEqual(preview, this.#shown?.preview);
+    this.#shown = { preview, isFromStable: isStable(applied, task) };
+    if (!isNew) return;
+    this.#options.show(preview);
     const { commit, added, modified, deleted, failure } = preview;
-    log.info({ commit, added, modified, deleted, failure }, 'preview finished');
+    this.#options.log.info({ commit, added, modified, deleted, failure }, 'preview finished');
   }
 
-  #onDone(applied: Applied | undefined): void {
-    this.#base = applied ?? NOTHING;
-    this.#dueAt = Number.POSITIVE_INFINITY;
-    this.#failures = 0;
-    this.#refusedStamp = undefined;
+  #complete(work: Work, applied: Applied | undefined): void {
+    this.#options.access.forget(this);
+    work.base = applied ?? NOTHING;
+    work.dueAt = Number.POSITIVE_INFINITY;
+    work.failures = 0;
+  }
+
+  /** Previews again after a time, or once other credentials or keys are mounted. */
+  #repeat(work: Work, stamp: string, delayMs: number): void {
+    work.dueAt = performance.now() + delayMs;
+    this.#options.access.wait(this, stamp, () => {
+      work.dueAt = performance.now();
+    });
   }
 
   /** A sync comes first: a preview that it aborts is repeated afterwards. */
-  #onError(err: unknown, { commit }: PreviewTask, signal: AbortSignal): void {
+  #onError(err: unknown, work: Work, { signal, stamp }: Attempt): void {
+    work.dueAt = performance.now();
+    if (signal.aborted) return;
     const { access, log } = this.#options;
-    if (!access.isMissedBy(err)) this.#refusedStamp = undefined;
-    if (signal.aborted) {
-      this.#schedule(0);
-      return;
-    }
-    this.#failures += 1;
+    work.failures += 1;
+    log.warn({ err, commit: work.task.commit }, 'preview failed');
     const { retryAfterMs } = describeFailure(err);
-    log.warn({ err, commit }, 'preview failed');
-    this.#schedule(Math.max(retryAfterMs, backoffMs(this.#failures, RETRY_BACKOFF, Math.random())));
-  }
-
-  #schedule(delayMs: number): void {
-    this.#dueAt = performance.now() + delayMs;
-    this.#options.onDue();
+    const delayMs = Math.max(retryAfterMs, backoffMs(work.failures, RETRY_BACKOFF, Math.random()));
+    if (access.isMissedBy(err)) this.#repeat(work, stamp, delayMs);
+    else work.dueAt += delayMs;
   }
 
   /**
@@ -190,20 +195,29 @@ export class Previewer implements Chore {
    * abandoned one must be verified, even if the gateway still has them.
    */
   showsUnchanged(release: ReportedRelease): boolean {
-    const shown = this.#isShown(release) ? this.#shown : undefined;
-    return this.#isFromStable && shown !== undefined && isUnchanged(shown);
+    return Boolean(this.#isShown(release) && this.#shown?.isFromStable && isUnchanged(this.#shown.preview));
   }
 
   #isShown(release: ReportedRelease | undefined): boolean {
-    return release !== undefined && this.#shown !== undefined && isSame(this.#shown, release);
+    return release !== undefined && this.#shown !== undefined && isSame(this.#shown.preview, release);
   }
 
-  #show(preview: GatewayPreview | undefined): void {
-    if (!preview && !this.#shown) return;
-    this.#shown = preview;
-    this.#options.show(preview);
+  #hide(): void {
+    if (!this.#shown) return;
+    this.#shown = undefined;
+    this.#options.show(undefined);
   }
 }
+
+interface Attempt {
+  signal: AbortSignal;
+  /** State of the credentials and keys before it. */
+  stamp: string;
+}
+
+/** A commit that can't be previewed yet is kept as well. */
+const commitOf = (verdict: Exclude<PreviewVerdict, { kind: 'none' }>): string | undefined =>
+  verdict.kind === 'waiting' ? verdict.commit : verdict.task.commit;
 
 /** Delay of the next preview after a problem: as for checks of the files. */
 const repeatMs = ({ candidate }: PreviewTask) =>

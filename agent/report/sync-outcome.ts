@@ -40,5 +40,5 @@ type Outcome =
   /** The health of the gateway changed after the last sync. */
   | (OfIntent & { kind: 'verified' });
 
-/** Result of a turn of the sync loop: of any kind, or of the given kinds. */
+/** Result of a run of the sync job: of any kind, or of the given kinds. */
 export type SyncOutcome<Kind extends Outcome['kind'] = Outcome['kind']> = Extract<Outcome, { kind: Kind }>;

@@ -11,7 +11,7 @@ export async function checkFiles(
   plan: Plan,
   desired: DesiredTree,
   aim: SyncAim,
-  dependencies: SyncDependencies,
+  dependencies: Pick<SyncDependencies, 'clone' | 'lfs' | 'accessFiles' | 'heapBytes' | 'mounts' | 'baseline'>,
 ): Promise<void> {
   const { intent, manifest, values, signal } = aim;
   const { checks } = intent.profile;

@@ -1,13 +1,18 @@
 import type { Logger } from '../../shared/log.ts';
-import type { Chore } from './chores.ts';
+import type { Job } from './job-queue.ts';
+import type { Synced } from './sync.ts';
+import type { SyncObserver } from './sync-job.ts';
 
 /** Maximum number of consecutive times that housekeeping yields to another commit. */
 const MAX_YIELDS = 5;
 
 /** Runs housekeeping after syncs. If it was interrupted, it is due again. */
-export class Housekeeping implements Chore {
+export class Housekeeping implements Job, SyncObserver {
+  readonly name = 'housekeeping';
   readonly #tidy: (signal: AbortSignal) => Promise<void>;
   readonly #log: Logger;
+  /** Commit of the last sync. */
+  #commit = '';
   #isScheduled = false;
   #isDue = false;
   #yields = 0;
@@ -21,15 +26,18 @@ export class Housekeeping implements Chore {
     return this.#isDue ? 0 : Number.POSITIVE_INFINITY;
   }
 
-  /** Schedules a run after the next sync, because another commit is delivered or fetched. */
-  onCommit(): void {
+  /** Schedules a run after the next sync, because a commit is fetched without one. */
+  onFetched(): void {
     this.#isScheduled = true;
   }
 
-  /** Makes a scheduled run due. */
-  onSyncEnd(): void {
-    this.#isDue ||= this.#isScheduled;
+  /** Makes a scheduled run due, or one for a new commit. */
+  onSyncEnd(outcome: Synced | undefined): void {
+    if (!outcome || outcome.isWithoutGit) return;
+    const { commit } = outcome.intent;
+    this.#isDue ||= this.#isScheduled || commit !== this.#commit;
     this.#isScheduled = false;
+    this.#commit = commit;
   }
 
   async run(signal: AbortSignal, urgent: AbortSignal): Promise<void> {

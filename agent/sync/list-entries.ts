@@ -14,6 +14,9 @@ import { readBlobs } from './read-blobs.ts';
 import { type SyncAim, syncProblems } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 
+/** The clone, and what it needs to fetch more objects. */
+export type Repository = Pick<SyncDependencies, 'clone' | 'accessFiles' | 'heapBytes'>;
+
 /** The entries of a commit. */
 export interface Listing {
   /** Entries below the sources, with those that links lead to in the place of the links. */
@@ -32,7 +35,7 @@ export interface Listing {
 export async function listEntries(
   isExcluded: (path: string) => boolean,
   aim: SyncAim,
-  dependencies: SyncDependencies,
+  dependencies: Repository,
 ): Promise<Listing> {
   const { mappings, manifest, intent } = aim;
   const sources = [...new Set(mappings.map(({ source }) => source))];
@@ -67,7 +70,7 @@ function keptBlobs(
 interface ListerInput {
   budget: MemoryBudget;
   aim: SyncAim;
-  dependencies: SyncDependencies;
+  dependencies: Repository;
 }
 
 /** Lists paths of the commit, and reads the texts of links. */

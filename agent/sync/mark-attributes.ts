@@ -15,7 +15,7 @@ const EVERY_ATTRIBUTE = 'eol=crlf ident filter= working-tree-encoding=';
 export async function findAttributes(
   { entries, roots }: { entries: readonly TreeEntry[]; roots: string[] },
   aim: SyncAim,
-  dependencies: SyncDependencies,
+  dependencies: Pick<SyncDependencies, 'clone' | 'accessFiles'>,
 ): Promise<AttributesRoot[]> {
   const files = entries.filter(({ kind, path }) => kind === 'file' && isAttributesFile(path));
   if (files.length === 0) return [];
@@ -36,7 +36,11 @@ export async function findAttributes(
 export async function markFiles(
   files: Iterable<DesiredFile>,
   roots: AttributesRoot[],
-  { aim: { signal }, all, dependencies }: { aim: SyncAim; all: string[]; dependencies: SyncDependencies },
+  {
+    aim: { signal },
+    all,
+    dependencies,
+  }: { aim: SyncAim; all: string[]; dependencies: Pick<SyncDependencies, 'clone'> },
 ): Promise<Map<string, string>> {
   const ignored = new Map<string, string>();
   if (roots.length === 0) return ignored;

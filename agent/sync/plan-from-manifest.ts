@@ -10,7 +10,10 @@ import type { SyncDependencies } from './sync-dependencies.ts';
 import { keysHashOf } from './verify-commit.ts';
 
 /** Checks whether the manifest records the same commit, recipe, and keys. */
-export async function isRecorded(aim: SyncAim, dependencies: SyncDependencies): Promise<boolean> {
+export async function isRecorded(
+  aim: SyncAim,
+  dependencies: Pick<SyncDependencies, 'mounts' | 'signatures'>,
+): Promise<boolean> {
   const { intent, manifest } = aim;
   const { applied } = manifest;
   if (applied?.commit !== intent.commit) return false;
@@ -24,7 +27,10 @@ export async function isRecorded(aim: SyncAim, dependencies: SyncDependencies): 
  * files. Returns undefined unless the content of every file is right. The plan corrects modes, and has new records of
  * files whose fingerprint has changed.
  */
-export async function planFromManifest(aim: SyncAim, dependencies: SyncDependencies): Promise<Plan | undefined> {
+export async function planFromManifest(
+  aim: SyncAim,
+  dependencies: Pick<SyncDependencies, 'mounts' | 'signatures' | 'heapBytes' | 'root' | 'baseline'>,
+): Promise<Plan | undefined> {
   const { manifest } = aim;
   if (!(await isRecorded(aim, dependencies))) return undefined;
   new MemoryBudget(dependencies.heapBytes, { manifest }); // throws if the memory limit was lowered

@@ -12,16 +12,19 @@ import type { DesiredFile, DesiredTree, PlanInput, PreviewedContents, TreeChange
 import { treeRoots } from '../plan/trees.ts';
 import { recordedRoots, scanRoots } from '../volume/scan/scan-roots.ts';
 import { isUntouched, scanTree } from '../volume/scan/scan-tree.ts';
-import { checkFiles } from './check-files.ts';
+import type { PlannedFrom } from './baseline.ts';
 import { checkReach } from './check-reach.ts';
-import { listEntries } from './list-entries.ts';
+import { listEntries, type Repository } from './list-entries.ts';
 import { findAttributes, markFiles } from './mark-attributes.ts';
 import { openContents, provideFiles } from './provide-content.ts';
 import { dryRunKeyOf, recipeOf, type SyncAim, syncProblems } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 
-/** A plan, and the facts about the commit that the next one depends on. */
-export interface Planned extends Omit<LaidOut, 'desired'> {
+/** What a plan is made with. */
+type Planning = Repository & Pick<SyncDependencies, 'lfs' | 'root' | 'lock' | 'mounts' | 'baseline'>;
+
+/** A plan, and what it is based on. */
+interface Planned extends LaidOut, PlannedFrom {
   plan: Plan;
 }
 
@@ -29,26 +32,24 @@ export interface Planned extends Omit<LaidOut, 'desired'> {
  * Scans the data volume and plans with the same algorithm for a sync and a dry run. The input is narrowed to the
  * changes if this is certain to give the same result.
  */
-export async function planSync(aim: SyncAim, dependencies: SyncDependencies): Promise<Planned> {
+export async function planSync(aim: SyncAim, dependencies: Planning): Promise<Planned> {
   const narrowed = await narrowSync(aim, dependencies);
   const { result } = narrowed ? await planFor(narrowed, aim, dependencies) : {};
   if (narrowed && result?.kind === 'plan') {
-    await checkFiles(result.plan, narrowed.desired, aim, dependencies);
-    return { plan: result.plan, attributes: narrowed.attributes, hasLinks: false };
+    const { desired, attributes, isOfAll } = narrowed;
+    return { plan: result.plan, desired, attributes, hasLinks: false, isOfAll };
   }
-  const { result: whole, desired, ...facts } = await planEverything(aim, dependencies);
+  const { result: whole, ...facts } = await planEverything(aim, dependencies);
   if (whole.kind === 'refused') {
     // The conflict might be with files of another agent that has taken the volume.
     if (!aim.intent.profile.dryRun) dependencies.lock.check();
     throw syncProblems(whole.reason, whole.problems);
   }
-  dependencies.baseline.onCheck();
-  await checkFiles(whole.plan, desired, aim, dependencies);
-  return { plan: whole.plan, ...facts };
+  return { ...facts, plan: whole.plan, isOfAll: true };
 }
 
 /** Plans from a check of all files, and returns the conflicts. Records nothing. */
-export async function planEverything(aim: SyncAim, dependencies: SyncDependencies): Promise<PlannedPart & LaidOut> {
+export async function planEverything(aim: SyncAim, dependencies: Planning): Promise<PlannedPart & LaidOut> {
   const laidOut = await layOut(aim, dependencies);
   return { ...(await planFor({ desired: laidOut.desired, manifest: aim.manifest }, aim, dependencies)), ...laidOut };
 }
@@ -61,7 +62,7 @@ interface LaidOut {
 }
 
 /** Lists the commit, and lays out its files as the profile specifies. Throws {@link TerminalError}. */
-export async function layOut(aim: SyncAim, dependencies: SyncDependencies): Promise<LaidOut> {
+export async function layOut(aim: SyncAim, dependencies: Repository): Promise<LaidOut> {
   const { intent, mappings, manifest } = aim;
   const isExcluded = excludeFilter(intent.profile.excludePatterns);
   const { entries, listed, roots, hasLinks, texts } = await listEntries(isExcluded, aim, dependencies);
@@ -83,7 +84,11 @@ const isContent = ({ linkText }: DesiredFile): boolean => linkText === undefined
 type PlanPart = Pick<PlanInput, 'desired' | 'manifest' | 'untouched' | 'isPartial'>;
 
 /** Checks the file to touch, and adds the entries of the data volume. */
-export async function planInputOf(part: PlanPart, aim: SyncAim, dependencies: SyncDependencies): Promise<PlanInput> {
+export async function planInputOf(
+  part: PlanPart,
+  aim: SyncAim,
+  dependencies: Pick<SyncDependencies, 'root' | 'baseline' | 'mounts'>,
+): Promise<PlanInput> {
   const { root, baseline, mounts } = dependencies;
   const { intent, values, signal, mappings, manifest: whole } = aim;
   const ownDirectory = root.state.reserved;
@@ -126,7 +131,7 @@ interface PlannedPart {
  * Plans, and previews content if only the content shows whether a file changes. A dry run previews all content, to
  * report its problems as well.
  */
-async function planFor(part: PlanPart, aim: SyncAim, dependencies: SyncDependencies): Promise<PlannedPart> {
+async function planFor(part: PlanPart, aim: SyncAim, dependencies: Planning): Promise<PlannedPart> {
   const input = await planInputOf(part, aim, dependencies);
   const result = planChanges(input);
   const files = result.kind === 'plan' ? filesToPreview(result.plan, extentOf(aim)) : [];
@@ -143,7 +148,7 @@ const extentOf = ({ intent, isPreview }: SyncAim) => {
 export async function determineContents(
   files: DesiredFile[],
   aim: SyncAim,
-  dependencies: SyncDependencies,
+  dependencies: Planning,
 ): Promise<PreviewedContents> {
   if (files.length === 0) return new Map();
   const { values, signal, isPreview } = aim;
@@ -161,10 +166,7 @@ export async function determineContents(
  * Returns a reduced input if the manifest is known to cover the rest: the difference between two commits soon after a
  * check of all files, or after a check that finds them all unchanged. Undefined otherwise.
  */
-async function narrowSync(
-  aim: SyncAim,
-  dependencies: SyncDependencies,
-): Promise<(PlanPart & { attributes: CommitAttributes }) | undefined> {
+async function narrowSync(aim: SyncAim, dependencies: Planning): Promise<(PlanPart & PlannedFrom) | undefined> {
   const { baseline, clone, root, heapBytes } = dependencies;
   const { intent, mappings, manifest, values, signal } = aim;
   const { applied } = manifest;
@@ -188,16 +190,13 @@ async function narrowSync(
   const budget = new MemoryBudget(heapBytes, { manifest, mappings });
   for (const { path } of changes) budget.take(path, 'file');
   const isTrusted = !isSameCommit && baseline.isFresh(intent.profile.syncPeriod);
-  if (!isTrusted) {
-    if (!(await isUntouched(root, manifest))) return undefined;
-    baseline.onCheck();
-  }
+  if (!isTrusted && !(await isUntouched(root, manifest))) return undefined;
   const { excludePatterns, prune } = intent.profile;
   const isExcluded = excludeFilter(excludePatterns);
   const narrowed = narrowChange({ mappings, changes, manifest, values, isExcluded, prune });
   if (!narrowed) return undefined;
   const attributes = await narrowAttributes(changes, narrowed, aim, dependencies);
-  return { ...narrowed, isPartial: isTrusted, attributes };
+  return { ...narrowed, isPartial: isTrusted, attributes, isOfAll: !isTrusted };
 }
 
 /** Returns the attributes of the last sync, updated for the files that changed. */
@@ -205,7 +204,7 @@ async function narrowAttributes(
   changes: TreeChange[],
   { desired }: PlanPart,
   aim: SyncAim,
-  dependencies: SyncDependencies,
+  dependencies: Pick<SyncDependencies, 'baseline' | 'clone'>,
 ): Promise<CommitAttributes> {
   const { roots, ignored: before } = dependencies.baseline.attributes;
   const added = await markFiles(desired.files.values(), roots, { aim, all: [''], dependencies });

@@ -10,7 +10,10 @@ import type { SyncAim } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 
 /** Fetches the commit unless it is on disk and can be read. */
-export async function provideCommit(aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
+export async function provideCommit(
+  aim: SyncAim,
+  dependencies: Pick<SyncDependencies, 'clone' | 'lfs' | 'accessFiles' | 'manifestFile' | 'onFetch' | 'log'>,
+): Promise<void> {
   const { intent, mappings, manifest, isRefetch = false } = aim;
   const { clone, log } = dependencies;
   const isThere = await clone.adopt(intent.commit);
@@ -25,7 +28,10 @@ export async function provideCommit(aim: SyncAim, dependencies: SyncDependencies
 }
 
 /** Fetches the directories of a commit unless they are on disk, and pins it: its delivery then fetches only files. */
-export async function provideCandidate(aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
+export async function provideCandidate(
+  aim: SyncAim,
+  dependencies: Pick<SyncDependencies, 'clone' | 'accessFiles' | 'onFetch'>,
+): Promise<void> {
   const { clone } = dependencies;
   const { commit } = aim.intent;
   await clone.repository.openFor(commit);
@@ -37,7 +43,7 @@ export async function provideCandidate(aim: SyncAim, dependencies: SyncDependenc
 async function fetch(
   extent: Pick<FetchRequest, 'isWhole' | 'isBare'>,
   { intent, signal, isRefetch = false }: SyncAim,
-  { clone, accessFiles, onFetch }: SyncDependencies,
+  { clone, accessFiles, onFetch }: Pick<SyncDependencies, 'clone' | 'accessFiles' | 'onFetch'>,
 ): Promise<void> {
   const started = performance.now();
   const request = { ...intent, ...extent, isRefetch };
@@ -46,7 +52,10 @@ async function fetch(
 }
 
 /** Pins a commit for a later rollback of the gateway, if changes are rolled out in waves. */
-export async function pinCommit({ commit, revision }: Intent, { clone, log }: SyncDependencies): Promise<void> {
+export async function pinCommit(
+  { commit, revision }: Intent,
+  { clone, log }: Pick<SyncDependencies, 'clone' | 'log'>,
+): Promise<void> {
   if (revision === undefined) return;
   await clone.pins.pin(commit).catch((error) => {
     log.warn({ err: error, commit }, 'commit not pinned: a rollback to it needs the git server');
@@ -54,14 +63,21 @@ export async function pinCommit({ commit, revision }: Intent, { clone, log }: Sy
 }
 
 /** Drops content from Git LFS that neither delivered files nor pinned commits use. */
-export async function tidyLfs({ clone, lfs, manifestFile }: SyncDependencies, signal?: AbortSignal): Promise<void> {
+export async function tidyLfs(
+  { clone, lfs, manifestFile }: Pick<SyncDependencies, 'clone' | 'lfs' | 'manifestFile'>,
+  signal?: AbortSignal,
+): Promise<void> {
   const { files, applied } = await manifestFile.read();
   const history = { applied: applied?.commit, pinned: await clone.pins.commits() };
   await lfs.tidy([...files.values()], (blobs) => clone.pointers(blobs, signal), history);
 }
 
 /** Empties the clone volume for a commit, except for Git LFS content of delivered files. Throws if it doesn't help. */
-export async function makeRoom(commit: string, cause: unknown, dependencies: SyncDependencies): Promise<void> {
+export async function makeRoom(
+  commit: string,
+  cause: unknown,
+  dependencies: Pick<SyncDependencies, 'clone' | 'lfs' | 'manifestFile'>,
+): Promise<void> {
   const { clone, lfs, manifestFile } = dependencies;
   if (!(await clone.repository.recreateForRoom(commit))) throw tooSmall(commit, cause);
   const { applied } = await manifestFile.read();
@@ -91,7 +107,7 @@ function asGitSays(error: unknown): unknown {
 export async function provideFiles(
   files: DesiredFile[],
   { intent, signal }: SyncAim,
-  { clone, lfs, accessFiles }: SyncDependencies,
+  { clone, lfs, accessFiles }: Pick<SyncDependencies, 'clone' | 'lfs' | 'accessFiles'>,
 ): Promise<void> {
   const { missing, small } = await clone.survey(
     files.map(({ blob }) => blob),
@@ -112,7 +128,10 @@ export async function provideFiles(
 }
 
 /** Opens the content of files, and fetches missing content; must be closed (`await using`). */
-export function openContents(aim: SyncAim, dependencies: SyncDependencies): ContentReader {
+export function openContents(
+  aim: SyncAim,
+  dependencies: Pick<SyncDependencies, 'clone' | 'lfs' | 'accessFiles'>,
+): ContentReader {
   const { clone, lfs } = dependencies;
   const provide = (files: DesiredFile[]) => provideFiles(files, aim, dependencies);
   return new ContentReader({ openBlobs: () => clone.blobs(), lfs, provide });

@@ -16,7 +16,7 @@ export interface BlobsToRead {
 export async function readBlobs(
   { blobs, maxBytes, onContent }: BlobsToRead,
   { intent, signal }: SyncAim,
-  { clone, accessFiles }: SyncDependencies,
+  { clone, accessFiles }: Pick<SyncDependencies, 'clone' | 'accessFiles'>,
 ): Promise<void> {
   const distinct = [...new Set(blobs)];
   if (distinct.length === 0) return;

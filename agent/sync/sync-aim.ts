@@ -33,7 +33,11 @@ export interface SyncAim {
 }
 
 /** Returns the goal of a sync for the intent, with the current labels and manifest. */
-export async function aimOf(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncAim> {
+export async function aimOf(
+  intent: Intent,
+  dependencies: Pick<SyncDependencies, 'identity' | 'labelsFile' | 'manifestFile'>,
+  signal: AbortSignal,
+): Promise<SyncAim> {
   const values = await currentValues(intent, dependencies);
   const manifest = await dependencies.manifestFile.read();
   return { intent, mappings: mappingsOf(intent, values), manifest, values, signal };

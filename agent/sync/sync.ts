@@ -4,11 +4,10 @@ import type { Plan } from '../plan/plan-changes.ts';
 import { USUAL_TRAITS } from '../plan/volume-traits.ts';
 import type { SyncOutcome } from '../report/sync-outcome.ts';
 import type { Intent } from '../resource/judge-resource.ts';
-import { hasJournal } from '../volume/manifest/journal.ts';
 import { applyChanges } from '../volume/moves/apply-changes.ts';
-import { settleVolume } from '../volume/moves/settle.ts';
 import { UnlinkableError } from '../volume/trees/build-trees.ts';
-import { checkReach } from './check-reach.ts';
+import { checkFiles } from './check-files.ts';
+import { holdVolume } from './hold-volume.ts';
 import { isRecorded, planFromManifest } from './plan-from-manifest.ts';
 import { planSync } from './plan-sync.ts';
 import { isFull, makeRoom, openContents, pinCommit, provideCommit } from './provide-content.ts';
@@ -16,6 +15,26 @@ import { aimOf, recipeOf, type SyncAim } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 import { verifyCommit } from './verify-commit.ts';
 import { withRemedies } from './with-remedies.ts';
+
+// A sync, step by step. Each type is made from the one before it:
+//
+//   WatchedResource   the fields of the GatewaySync that the agent uses              resource/watch-resource.ts
+//   Verdict           whether to act, with a reason if not                           resource/judge-resource.ts
+//   Intent            a commit and a profile that belong together                    resource/judge-resource.ts
+//   SyncAim           the intent with rendered mappings, template values, manifest   sync-aim.ts
+//   Plan              the changes of files and directories that achieve it           plan/plan-changes.ts
+//   Move              one step on the disk, listed in the journal before the first   volume/moves/list-moves.ts
+//   ManifestUpdate    the records of delivered files that change with the plan       plan/next-manifest.ts
+//   SyncOutcome       what has been done                                             here
+//   Finding           the part of it that the report shows                           report/announcement-of.ts
+//
+// `sync-job.ts` decides when a sync is due. Afterwards, it notifies the gateway, checks its health, and reports.
+
+/** Result of a sync or a dry run. */
+export type Synced = SyncOutcome<'synced' | 'planned'>;
+
+/** Maximum number of times that a tree is planned again because the gateway changes files of the previous one. */
+const MAX_REWRITES = 3;
 
 /**
  * Syncs the data volume to the commit and the profile, or plans that in a dry run. A full clone is deleted and fetched
@@ -26,11 +45,11 @@ export async function sync(
   dependencies: SyncDependencies,
   signal: AbortSignal,
   isUnchanged = false,
-): Promise<SyncOutcome<'synced' | 'planned'>> {
+): Promise<Synced> {
   for (let rewrites = 0; ; ) {
     try {
       return await withRemedies({ intent, dependencies, signal }, (isRefetch) =>
-        attempt(intent, dependencies, { signal, isUnchanged, isRefetch }),
+        takeSteps(intent, dependencies, { signal, isUnchanged, isRefetch }),
       );
     } catch (error) {
       if (isFull(error)) await makeRoom(intent.commit, error, dependencies);
@@ -42,25 +61,24 @@ export async function sync(
   }
 }
 
-/** Maximum number of times that a tree is planned again because the gateway changes files of the previous one. */
-const MAX_REWRITES = 3;
-
-async function attempt(
+async function takeSteps(
   intent: Intent,
   dependencies: SyncDependencies,
   { signal, ...known }: Pick<SyncAim, 'signal' | 'isRefetch' | 'isUnchanged'>,
-): Promise<SyncOutcome<'synced' | 'planned'>> {
+): Promise<Synced> {
   await holdVolume(intent, dependencies);
   dependencies.baseline.onBegin(intent);
   const aim = { ...(await aimOf(intent, dependencies, signal)), ...known };
-  const right = await planWithoutGit(aim, dependencies);
-  if (right) return await confirm(right, aim, dependencies);
+  const delivered = await planIfDelivered(aim, dependencies);
+  if (delivered) return await recordDelivered(delivered, aim, dependencies);
   await provideCommit(aim, dependencies);
   const keys = await verifyCommit(aim, dependencies);
-  const { plan, attributes, hasLinks } = await planSync(aim, dependencies);
+  const { plan, desired, attributes, hasLinks, isOfAll } = await planSync(aim, dependencies);
+  await checkFiles(plan, desired, aim, dependencies);
   if (!intent.profile.dryRun) {
-    await bringAbout(plan, { ...aim, keys }, dependencies);
-    dependencies.baseline.onSynced(hasLinks ? undefined : recipeOf(aim, dependencies), plan, attributes);
+    await deliver(plan, { ...aim, keys }, dependencies);
+    const recipe = hasLinks ? undefined : recipeOf(aim, dependencies);
+    dependencies.baseline.onSynced(recipe, plan, { attributes, isOfAll });
   }
   await pinCommit(intent, dependencies);
   const outcome = await outcomeOf(plan, intent, dependencies);
@@ -72,8 +90,8 @@ async function attempt(
 async function outcomeOf(
   plan: Plan,
   intent: Intent,
-  dependencies: SyncDependencies,
-): Promise<SyncOutcome<'synced' | 'planned'>> {
+  dependencies: Pick<SyncDependencies, 'root' | 'manifestFile' | 'lock'>,
+): Promise<Synced> {
   const { root, manifestFile, lock } = dependencies;
   const hasModes = intent.profile.mappings.some(({ mode }) => mode !== undefined);
   const ignoresModes = hasModes && root.traitsBy(await manifestFile.read()).keepsModes !== true;
@@ -83,7 +101,7 @@ async function outcomeOf(
 }
 
 /** Returns the repository paths of Git LFS pointers that were delivered unchanged because no attribute marks them. */
-async function plainPointers({ manifestFile }: SyncDependencies): Promise<string[]> {
+async function plainPointers({ manifestFile }: Pick<SyncDependencies, 'manifestFile'>): Promise<string[]> {
   const { files } = await manifestFile.read();
   const pointers: string[] = [];
   for (const { source, lfs } of files.values()) if (lfs === false) pointers.push(source);
@@ -94,7 +112,7 @@ async function plainPointers({ manifestFile }: SyncDependencies): Promise<string
  * Makes a plan for files that are right already, while the clone lacks the commit, as in a new pod. The first sync of an
  * agent doesn't fetch it then: the gateway can start. Later ones do, for repairs and rollbacks, and succeed without it as well.
  */
-async function planWithoutGit(aim: SyncAim, dependencies: SyncDependencies): Promise<Plan | undefined> {
+async function planIfDelivered(aim: SyncAim, dependencies: SyncDependencies): Promise<Plan | undefined> {
   const { clone, baseline, log } = dependencies;
   const { commit } = aim.intent;
   if (aim.isRefetch || (await clone.adopt(commit))) return undefined;
@@ -110,104 +128,63 @@ async function planWithoutGit(aim: SyncAim, dependencies: SyncDependencies): Pro
   }
 }
 
-async function confirm(
-  plan: Plan,
-  aim: SyncAim,
-  dependencies: SyncDependencies,
-): Promise<SyncOutcome<'synced' | 'planned'>> {
+/** Records files that are right already. */
+async function recordDelivered(plan: Plan, aim: SyncAim, dependencies: SyncDependencies): Promise<Synced> {
   const { intent, manifest } = aim;
   if (!intent.profile.dryRun) {
-    await bringAbout(plan, { ...aim, keys: manifest.applied?.keys }, dependencies);
+    await deliver(plan, { ...aim, keys: manifest.applied?.keys }, dependencies);
     dependencies.baseline.onConfirmed(plan);
   }
   return { ...(await outcomeOf(plan, intent, dependencies)), isWithoutGit: true };
 }
 
 /** Checks whether a sync for the intent needs no git server, without checking the files. */
-export async function isAtHand(intent: Intent, dependencies: SyncDependencies): Promise<boolean> {
+export async function isAtHand(
+  intent: Intent,
+  dependencies: Pick<
+    SyncDependencies,
+    'clone' | 'baseline' | 'mounts' | 'signatures' | 'identity' | 'labelsFile' | 'manifestFile'
+  >,
+): Promise<boolean> {
   const { clone, baseline } = dependencies;
   if (await clone.repository.holds(intent.commit)) return true;
   if (!baseline.isBlank) return false;
   return await isRecorded(await aimOf(intent, dependencies, new AbortController().signal), dependencies);
 }
 
-/** A dry run leaves the volume unchanged, except to undo an interrupted sync. */
-async function holdVolume({ profile }: Intent, dependencies: SyncDependencies): Promise<void> {
-  const { lock, root } = dependencies;
-  root.checkPlace();
-  checkReach(dependencies, []);
-  if (!lock.isHeld) readAgain(dependencies);
-  if (profile.dryRun) return await undoForOthers(dependencies);
-  await takeVolume(dependencies);
-}
-
-/** Takes the volume, and undoes an interrupted sync. */
-async function takeVolume(dependencies: SyncDependencies): Promise<void> {
-  const { lock, root } = dependencies;
-  const isNew = await lock.hold();
-  if (!isNew && !hasJournal(root)) return;
-  readAgain(dependencies);
-  await settleVolume(dependencies);
-}
-
-/** Undoes an interrupted sync for an agent that doesn't write: afterwards, others can take the volume as before. */
-async function undoForOthers(dependencies: SyncDependencies): Promise<void> {
-  const { lock, root } = dependencies;
-  if (!hasJournal(root)) return;
-  const { isHeld } = lock;
-  try {
-    await takeVolume(dependencies);
-  } finally {
-    if (!isHeld) lock.release();
-  }
-}
-
-/** Returns the release that is completely in the volume, after undoing an interrupted sync. */
-export async function lastGood(dependencies: SyncDependencies): Promise<Applied | undefined> {
-  await undoForOthers(dependencies);
-  return await dependencies.manifestFile.readApplied();
-}
-
-/** Discards caches, because another agent might have changed the volume. */
-export function readAgain({ manifestFile, baseline }: SyncDependencies): void {
-  manifestFile.forget();
-  baseline.forget();
-}
-
-/** Carries out the plan, unless there is nothing to change or record. */
-async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
-  const { intent, manifest, values } = aim;
-  const { root, lock, manifestFile, baseline, gateway, log } = dependencies;
+/** Stages the files, publishes them, and records them, unless there is nothing to change or record. */
+async function deliver(plan: Plan, aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
+  const { intent, manifest, values, signal } = aim;
+  const { root, lock, manifestFile, baseline, gateway, verifier, log } = dependencies;
   const applied = appliedBy(plan, aim, dependencies);
   const hasChanges = plan.changes.length + plan.publications.length > 0;
-  if (!isNoted(applied, manifest.applied) || hasChanges || plan.corrected.length + plan.disowned.length > 0) {
-    aim.signal.throwIfAborted();
-    // Nothing is staged while a user is editing. Editors who start later are detected before the first file moves.
-    if (hasChanges) await gateway.checkEditors(intent);
-    const target = {
-      root,
-      lock,
-      manifestFile,
-      openContents: () => openContents(aim, dependencies),
-      beforeMoves: hasChanges ? () => beforeChange(aim, dependencies) : undefined,
-      values,
-      groupWrite: intent.profile.groupWrite,
-      log,
-      signal: aim.signal,
-    };
-    await applyChanges(plan, target, applied).catch((error) => {
-      baseline.forget();
-      throw error;
-    });
-  }
+  const hasRecords = plan.corrected.length + plan.disowned.length > 0 || !isNoted(applied, manifest.applied);
+  if (!hasChanges && !hasRecords) return;
+  signal.throwIfAborted();
+  // Nothing is staged while a user is editing. Editors who start later are detected before the first file moves.
+  if (hasChanges) await gateway.checkEditors(intent);
+  const beforeMoves = async () => {
+    await gateway.beforeChange(intent, signal);
+    verifier.beforeChange(intent);
+  };
+  const target = {
+    root,
+    lock,
+    manifestFile,
+    openContents: () => openContents(aim, dependencies),
+    beforeMoves: hasChanges ? beforeMoves : undefined,
+    values,
+    groupWrite: intent.profile.groupWrite,
+    log,
+    signal,
+  };
+  await applyChanges(plan, target, applied).catch((error) => {
+    baseline.forget();
+    throw error;
+  });
 }
 
-async function beforeChange({ intent, signal }: SyncAim, { gateway, verifier }: SyncDependencies): Promise<void> {
-  await gateway.beforeChange(intent, signal);
-  verifier.beforeChange(intent);
-}
-
-function appliedBy(plan: Plan, aim: SyncAim, dependencies: SyncDependencies): Applied {
+function appliedBy(plan: Plan, aim: SyncAim, dependencies: Pick<SyncDependencies, 'root' | 'mounts'>): Applied {
   const { ref, commit, revision, profile } = aim.intent;
   const { traits } = dependencies.root;
   return {
@@ -241,7 +218,10 @@ function isNoted(next: Applied, applied: Applied | undefined): boolean {
 const NOTED = ['ref', 'commit', 'revision', 'startPolicy', 'recipe', 'keys', 'unchanged', 'volume'] as const;
 
 /** Only for the log, so an error has no other effect. */
-async function authorOf({ commit }: Intent, { clone, log }: SyncDependencies): Promise<string | undefined> {
+async function authorOf(
+  { commit }: Intent,
+  { clone, log }: Pick<SyncDependencies, 'clone' | 'log'>,
+): Promise<string | undefined> {
   return await clone.author(commit).catch((error) => {
     log.warn({ err: error, commit }, 'author of the commit not read');
     return undefined;

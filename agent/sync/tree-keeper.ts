@@ -1,6 +1,7 @@
 import { type RetiredTree, removeRetired, retiredTrees } from '../volume/trees/retired-trees.ts';
-import type { Chore } from './chores.ts';
+import type { Job } from './job-queue.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
+import type { SyncObserver } from './sync-job.ts';
 
 /** Time for which readers can finish with an earlier tree (ms). */
 const KEEP_MS = 10_000;
@@ -11,7 +12,8 @@ type KeeperDependencies = Pick<SyncDependencies, 'root' | 'lock' | 'gateway' | '
  * Removes earlier trees: 10 s after they were replaced. The last one, and the last one whose sync was undone, only after
  * the gateway was notified.
  */
-export class TreeKeeper implements Chore {
+export class TreeKeeper implements Job, SyncObserver {
+  readonly name = 'earlier trees';
   readonly #dependencies: KeeperDependencies;
   readonly #keepMs: number;
   /** Monotonic time at which this agent first saw each tree retired (ms). */
@@ -45,7 +47,7 @@ export class TreeKeeper implements Chore {
     for (const tree of trees) {
       const isLast = !trees.some((other) => other !== tree && isNewer(other, tree));
       const isDue = this.#ageOf(tree) >= this.#keepMs && !(isLast && gateway.isPending);
-      if (isDue && lock.isHeld) {
+      if (isDue && lock.isHeld()) {
         if (!(await this.#remove(tree, signal))) left.push(tree);
       } else left.push(tree);
     }

@@ -21,7 +21,10 @@ export function keysHashOf({ commit, ref, verify }: Intent, keys: string): strin
  * Checks the required signature and, for a tag, that it is the requested one. Throws if the check fails, and otherwise
  * returns the hash of the keys.
  */
-export async function verifyCommit(aim: SyncAim, dependencies: SyncDependencies): Promise<string | undefined> {
+export async function verifyCommit(
+  aim: SyncAim,
+  dependencies: Pick<SyncDependencies, 'signatures' | 'clone' | 'accessFiles'>,
+): Promise<string | undefined> {
   const { intent } = aim;
   const { commit, verify } = intent;
   if (verify === 'none') return undefined;
@@ -30,7 +33,10 @@ export async function verifyCommit(aim: SyncAim, dependencies: SyncDependencies)
 }
 
 /** A tag can be signed again without another commit, so one without a good signature is fetched again. */
-async function checkTag(aim: SyncAim, dependencies: SyncDependencies): Promise<string> {
+async function checkTag(
+  aim: SyncAim,
+  dependencies: Pick<SyncDependencies, 'signatures' | 'clone' | 'accessFiles'>,
+): Promise<string> {
   const { signatures } = dependencies;
   const check = async ({ id, name }: Tag) => await signatures.check({ kind: 'tag', id, name });
   const known = await findTag(aim, dependencies);
@@ -56,13 +62,16 @@ async function checkTag(aim: SyncAim, dependencies: SyncDependencies): Promise<s
 }
 
 /** Returns the tag that the ref names, if it was fetched for the commit. */
-async function findTag({ intent }: SyncAim, { clone }: SyncDependencies): Promise<Tag | undefined> {
+async function findTag({ intent }: SyncAim, { clone }: Pick<SyncDependencies, 'clone'>): Promise<Tag | undefined> {
   const tag = await clone.tag(intent.commit);
   return tag?.commit === intent.commit && tag.name === tagNameOf(intent.ref) ? tag : undefined;
 }
 
 /** Fetches the tag that the ref names, and returns it if it is one of the commit. */
-async function fetchTag(aim: SyncAim, dependencies: SyncDependencies): Promise<Tag | undefined> {
+async function fetchTag(
+  aim: SyncAim,
+  dependencies: Pick<SyncDependencies, 'clone' | 'accessFiles'>,
+): Promise<Tag | undefined> {
   const { intent, signal } = aim;
   const { clone, accessFiles } = dependencies;
   await withGitAccess({ ...intent, signal }, accessFiles, (access) => clone.fetchTag(intent, access, signal)).catch(

@@ -5,7 +5,7 @@ import type { SyncDependencies } from './sync-dependencies.ts';
 
 interface Reading {
   intent: Intent;
-  dependencies: SyncDependencies;
+  dependencies: Pick<SyncDependencies, 'clone' | 'log'>;
   signal: AbortSignal;
 }
 

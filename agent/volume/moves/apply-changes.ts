@@ -5,7 +5,7 @@ import { changed } from '../../disk/changed.ts';
 import type { Applied, OwnedFile } from '../../plan/manifest.ts';
 import { manifestUpdate } from '../../plan/next-manifest.ts';
 import type { Plan } from '../../plan/plan-changes.ts';
-import { writeJournal } from '../manifest/journal.ts';
+import { hasJournal, writeJournal } from '../manifest/journal.ts';
 import type { ManifestFile } from '../manifest/manifest-file.ts';
 import type { Move } from '../manifest/move.ts';
 import type { DataRoot } from '../state/data-root.ts';
@@ -13,7 +13,7 @@ import type { VolumeLock } from '../state/volume-lock.ts';
 import { buildTrees } from '../trees/build-trees.ts';
 import { listMoves } from './list-moves.ts';
 import { moveFiles } from './move-files.ts';
-import { clearUp, settleVolume } from './settle.ts';
+import { clearLeftovers, clearUp, settleVolume } from './settle.ts';
 import { stageFiles } from './stage-files.ts';
 
 export interface Target {
@@ -36,15 +36,12 @@ export interface Target {
  */
 export async function applyChanges(plan: Plan, target: Target, applied: Applied): Promise<void> {
   const { root, lock, manifestFile, log } = target;
-  if (isBookkeeping(plan)) {
-    lock.check();
-    return await manifestFile.append(manifestUpdate(plan, [], applied));
-  }
+  if (isBookkeeping(plan)) return await whileHeld(lock, () => manifestFile.append(manifestUpdate(plan, [], applied)));
   let moves: Move[];
   try {
-    lock.check();
-    // After an undone sync, the plan is based on outdated data.
-    if (await settleVolume(target)) throw changed(root.state.path);
+    // Another agent's sync was interrupted: the next one undoes it, and plans from what there is then.
+    if (hasJournal(root)) throw changed(root.state.path);
+    await whileHeld(lock, () => clearLeftovers(root));
     const staged = await stageAll(plan, target);
     const manifest = await manifestFile.read();
     const permissions = target.groupWrite ? 0o775 : undefined;
@@ -60,19 +57,13 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
     target.signal?.throwIfAborted();
     const listed = await listMoves(plan, staged, manifest, { root, published: built.moves });
     moves = listed.moves;
-    lock.check();
-    const journal = await writeJournal(moves, root);
-    lock.check();
-    await moveFiles(moves, { root, permissions });
-    lock.check();
+    const journal = await whileHeld(lock, () => writeJournal(listed.moves, root));
+    await whileHeld(lock, () => moveFiles(listed.moves, { root, permissions }));
     const update = manifestUpdate(plan, listed.records, applied);
-    await manifestFile.append({
-      ...update,
-      folders: [...update.folders, ...built.folders],
-      forgottenFolders: [...update.forgottenFolders, ...built.forgottenFolders],
-      trees: built.trees,
-      journal,
-    });
+    const { trees } = built;
+    const folders = [...update.folders, ...built.folders];
+    const forgottenFolders = [...update.forgottenFolders, ...built.forgottenFolders];
+    await whileHeld(lock, () => manifestFile.append({ ...update, folders, forgottenFolders, trees, journal }));
   } catch (error) {
     await undo(error, target);
     throw error;
@@ -81,12 +72,19 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
   await clearUp(moves, root, { hasEnded: true }).catch((err) => log.warn({ err }, 'data volume not cleared up'));
 }
 
+/** Takes a step, unless another agent has replaced the lock. */
+function whileHeld<T>(lock: VolumeLock, step: () => T): T {
+  lock.check();
+  return step();
+}
+
 /** Undoes the moves in the journal; if that fails, the next sync retries before it plans. */
 async function undo(cause: unknown, { root, lock, manifestFile, log }: Target): Promise<void> {
   manifestFile.forget();
   try {
-    lock.check(); // the next holder of the lock undoes it
-    if (await settleVolume({ root, manifestFile, log })) log.warn({ err: cause }, 'changes undone');
+    // The next holder of the lock undoes it otherwise.
+    if (await whileHeld(lock, () => settleVolume({ root, manifestFile, log })))
+      log.warn({ err: cause }, 'changes undone');
   } catch (err) {
     if (err instanceof WaitingError) throw err;
     log.warn({ err, cause: String(cause) }, 'changes not undone yet');

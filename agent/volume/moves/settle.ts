@@ -26,14 +26,19 @@ interface Volume {
 export async function settleVolume({ root, manifestFile, log }: Volume): Promise<boolean> {
   await manifestFile.read(); // directories of another version remain unchanged
   if (!hasJournal(root)) {
-    await clearBuilding(root);
-    await withStores(root, emptyStores);
+    await clearLeftovers(root);
     return false;
   }
   await using journal = await Journal.open(root);
   const hasEnded = journal ? await undoUnlessEnded(journal, { root, manifestFile, log }) : false;
   await clearUp(journal?.moves() ?? [], root, { hasEnded });
   return true;
+}
+
+/** Removes what a sync that moved no file has staged and built. */
+export async function clearLeftovers(root: DataRoot): Promise<void> {
+  await clearBuilding(root);
+  await withStores(root, emptyStores);
 }
 
 /** Undoes the sync unless the manifest records its end; returns whether it does. */

@@ -62,7 +62,7 @@ export async function scanTree(root: DataRoot, input: ScanInput): Promise<LiveTr
     else if (entry?.kind !== 'recorded') live.note(path, entry);
     if (pacer.isDue) await pacer.rest();
   }
-  const directories = new HeldDirectory((path) => root.openDirectory(root.placeOf(path)));
+  const directories = new HeldDirectory((path) => root.openDirectory(root.pathOnDisk(path)));
   await forEachLimited(unread, CONCURRENCY, async (file) => {
     if (pacer.isDue) await pacer.rest();
     const isDrift = isOtherSize(file, { desired, manifest });
@@ -235,7 +235,7 @@ export async function listBelow(
   const directories = [directory];
   for (let next = directories.pop(); next !== undefined; next = directories.pop()) {
     const handle = unlessAbsent(() => {
-      using opened = root.openDirectory(root.placeOf(next));
+      using opened = root.openDirectory(root.pathOnDisk(next));
       return opendirSync(opened.at('.'));
     });
     if (!handle) continue;

@@ -1,14 +1,14 @@
 import { lstatSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
+import { POD_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { isWithin, splitPath } from '../../../shared/domain/files/relative-path.ts';
-import { TransientError } from '../../../shared/errors.ts';
+import { codeOf, TerminalError, TransientError } from '../../../shared/errors.ts';
 import { Directory } from '../../disk/directory.ts';
 import { unlessCode } from '../../disk/unless-code.ts';
 import type { Manifest, TreeRecord } from '../../plan/manifest.ts';
 import { USUAL_TRAITS, type VolumeTraits } from '../../plan/volume-traits.ts';
-import { openOwn } from './agent-directory.ts';
-import { openData } from './open-data.ts';
+import { makeBelow, openOwn } from './agent-directory.ts';
 import { PASSABLE, PRIVATE } from './protect-directory.ts';
 import { type Layout, StateDirectory } from './state-directory.ts';
 
@@ -87,7 +87,7 @@ export class DataRoot {
   }
 
   /** Returns the path at which the agent keeps the file of a path: another one if a link to a tree is on the way. */
-  placeOf(path: string): string {
+  pathOnDisk(path: string): string {
     for (const [destination, { tree }] of this.trees) {
       if (isWithin(path, destination)) return `${this.#placeOfTrees}/${tree}${path.slice(destination.length)}`;
     }
@@ -104,14 +104,14 @@ export class DataRoot {
    * for the system, it leads through an open directory. Undefined if there is no entry, or a link is on the way.
    */
   look<T>(path: string, run: (path: string) => T): T | undefined {
-    const absolute = this.absolute(this.placeOf(path));
+    const absolute = this.absolute(this.pathOnDisk(path));
     if (Buffer.byteLength(absolute) > MAX_PATH) return this.lookInside(path, run);
     return unlessAbsent(() => run(absolute));
   }
 
   /** Does the same through open directories only, which ignores anything behind a link. */
   lookInside<T>(path: string, run: (path: string) => T): T | undefined {
-    const [parent, name] = splitPath(this.placeOf(path));
+    const [parent, name] = splitPath(this.pathOnDisk(path));
     return unlessAbsent(() => {
       using directory = this.openDirectory(parent);
       return run(directory.at(name));
@@ -147,3 +147,30 @@ export class DataRoot {
 
 /** Returns undefined if nothing is at the path, or another kind of entry is on the way. */
 export const unlessAbsent = <T>(look: () => T): T | undefined => unlessCode(ABSENT, look);
+
+/**
+ * Opens the directory that the gateway mounts, by its path in the volume. If necessary, creates it like the kubelet for a
+ * subPath, which can do so only after this agent has started. Throws {@link TerminalError}.
+ */
+function openData(volume: Directory, path: string): Directory {
+  try {
+    return makeBelow(volume, path, volume.permissions);
+  } catch (error) {
+    const reason = REASONS[codeOf(error)];
+    throw reason === undefined ? error : unusable(`${path} in the data volume ${reason}`, error);
+  }
+}
+
+const NOT_ALLOWED =
+  "can't be created or opened by the agent's user: create this directory for that user, or set fsGroup in the pod's securityContext";
+
+/** Reasons by the error's code. */
+const REASONS: Partial<Record<string, string>> = {
+  EACCES: NOT_ALLOWED,
+  EPERM: NOT_ALLOWED,
+  ENOTDIR: `isn't a directory: mount a directory in the gateway, or remove the pod annotation ${POD_ANNOTATIONS.stateDirectory}`,
+  'data.symbolicLink': `leads through a symbolic link, which the agent doesn't follow: specify the directory behind the link in the gateway's subPath, or remove the pod annotation ${POD_ANNOTATIONS.stateDirectory}`,
+};
+
+const unusable = (message: string, cause: unknown) =>
+  new TerminalError(message, { code: 'data.unusable', reason: 'VolumeUnusable', cause });

@@ -40,8 +40,13 @@ export class StateDirectory {
     this.#place = state ?? this.#usual;
   }
 
-  /** Its path in the volume. Throws if the volume has one at another path. */
+  /** Its path in the volume. */
   get path(): string {
+    return this.#place;
+  }
+
+  /** Throws if the volume has one at another path. */
+  check(): void {
     const stats = statOf(this.#mark);
     const isUsual = this.#place === this.#usual;
     if (stats?.isDirectory() && !isUsual) {
@@ -52,7 +57,6 @@ export class StateDirectory {
     const state = stateAt(this.#mark);
     if (state !== undefined && state !== this.#place) throw stateElsewhere(state, this.#usual);
     if (stats && state === undefined && !isUsual) throw noAgentDirectory(this.#usual);
-    return this.#place;
   }
 
   /** Its path in the data; undefined if it is outside, or the usual one. */
@@ -67,19 +71,22 @@ export class StateDirectory {
   }
 
   /** Whether agents with another annotation, or without one, are kept out. */
-  get isClaimed(): boolean {
+  isClaimed(): boolean {
+    this.check();
     return this.path === this.#usual || stateAt(this.#mark) === this.#place;
   }
 
   /** Opens it if it exists. */
   openExisting(): Directory {
-    const path = this.path;
+    this.check();
+    const { path } = this;
     return path === this.#usual ? this.#root.open(AGENT_DIRECTORY) : this.#volume.openBelow(path);
   }
 
   /** Opens it, and creates it if necessary. Throws if the directory at its path isn't the agent's. */
   open(): Directory {
-    const path = this.path;
+    this.check();
+    const { path } = this;
     const [parent, name] = splitPath(path);
     using above = path === this.#usual ? this.#root.open('') : makeBelow(this.#volume, parent);
     const directory = openOwn(above, name, PASSABLE);
@@ -94,7 +101,7 @@ export class StateDirectory {
 
   /** Keeps out agents that would use another directory for the same data. */
   claim(): void {
-    if (this.isClaimed) return;
+    if (this.isClaimed()) return;
     this.open().close();
     linkState(this.#mark, this.#place);
     if (stateAt(this.#mark) !== this.#place) throw replaced(this.#usual);

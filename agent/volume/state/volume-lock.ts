@@ -32,7 +32,7 @@ export class VolumeLock {
 
   /** Takes the lock; returns false if it was held already. Throws {@link WaitingError} if another pod has it. */
   async hold(): Promise<boolean> {
-    if (this.isHeld) return false;
+    if (this.isHeld()) return false;
     this.#drop();
     this.#root.state.claim();
     using directory = this.#root.openAgentDirectory('');
@@ -44,11 +44,11 @@ export class VolumeLock {
    * Checks whether this agent still has the lock. The gateway can replace the files, because it has the same user;
    * NFSv4 drops the lock of a client after a long disconnection, and then refuses reads.
    */
-  get isHeld(): boolean {
+  isHeld(): boolean {
     if (this.#held === undefined) return false;
     try {
-      if (!this.#root.state.isClaimed) return false;
-      using directory = this.#root.openAgentDirectory('');
+      if (!this.#root.state.isClaimed()) return false;
+      using directory = this.#root.state.openExisting();
       readSync(this.#held, Buffer.alloc(1), 0, 1, 0);
       return isOpenAt(this.#held, directory.at(NAME)) && readOwner(directory)?.podUid === this.#identity.podUid;
     } catch {
@@ -58,12 +58,12 @@ export class VolumeLock {
 
   /** Throws {@link WaitingError} if the lock is no longer held; the next {@link hold} takes it again. */
   check(): void {
-    if (!this.isHeld) throw inUse('the lock of the data volume was lost or replaced; taking it again', 'data.lost');
+    if (!this.isHeld()) throw inUse('the lock of the data volume was lost or replaced; taking it again', 'data.lost');
   }
 
   /** Frees the lock for the next agent immediately. */
   release(): void {
-    if (this.isHeld) {
+    if (this.isHeld()) {
       using directory = this.#root.openAgentDirectory('');
       try {
         removeOwner(directory);

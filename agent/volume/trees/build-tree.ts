@@ -130,7 +130,7 @@ const GONE = ['ENOENT', 'ENOTDIR', 'ELOOP', 'data.symbolicLink'];
 
 /** Gives an unchanged file a second name in the new tree. Checks the new name, because the old one can change. */
 function tryKeep(record: OwnedFile, target: string, source: HeldDirectory, { root, retained }: BuildOptions): boolean {
-  const [parent, name] = splitPath(root.placeOf(record.path));
+  const [parent, name] = splitPath(root.pathOnDisk(record.path));
   try {
     if (!tryLink(source.at(parent).at(name), target)) return false;
   } catch (error) {

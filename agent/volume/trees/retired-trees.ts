@@ -161,7 +161,7 @@ class OtherNames implements Disposable {
   readonly #other: HeldDirectory;
 
   constructor({ tree, destination }: RetiredTree, trees: Directory, root: DataRoot) {
-    this.#placeOf = (path) => root.placeOf(`${destination}/${path}`);
+    this.#placeOf = (path) => root.pathOnDisk(`${destination}/${path}`);
     this.#place = new HeldDirectory((path) => root.openDirectory(path));
     this.#others = trees.list().filter((name) => name !== tree && !name.endsWith(ENDING));
     this.#other = new HeldDirectory((path) => trees.openBelow(path));

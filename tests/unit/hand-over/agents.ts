@@ -16,7 +16,7 @@ import { MAPPINGS, podNameOf, prune, syncOf } from './store.ts';
 import { type Agent, replaceAt, type Setup, type World } from './world.ts';
 
 /*
- * The loop of `agent/sync/sync-loop.ts`, which calls the real functions for the wanted release, its validity during a
+ * The job of `agent/sync/sync-job.ts`, which calls the real functions for the wanted release, its validity during a
  * sync, and the report. A sync is one step, because its files are delivered all at once or not at all.
  */
 

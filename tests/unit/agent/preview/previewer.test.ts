@@ -6,6 +6,7 @@ import { isUnchanged, summarizePreview, summarizeProblems } from '../../../../ag
 import { Previewer, type PreviewerOptions } from '../../../../agent/preview/previewer.ts';
 import type { PreviewTask, PreviewVerdict } from '../../../../agent/resource/judge-preview.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
+import { AccessWatch } from '../../../../agent/sync/access-watch.ts';
 import type { GatewayPreview } from '../../../../shared/api/sync-report.ts';
 import { TransientError } from '../../../../shared/errors.ts';
 import { slow } from '../../../support/depth.ts';
@@ -38,6 +39,10 @@ function previewerOf(preview: PreviewerOptions['preview'] = unchanged) {
   const kept: (string | undefined)[] = [];
   const world = { verdict: none(), applied: OLD as typeof OLD | undefined, secrets: 'old' };
   let due = 0;
+  const access = new AccessWatch({
+    isMissedBy: (error) => (error as Error).message === 'denied',
+    stamp: async () => world.secrets,
+  });
   const previewer = new Previewer({
     judge: () => world.verdict,
     keep: (commit) => kept.push(commit),
@@ -48,7 +53,7 @@ function previewerOf(preview: PreviewerOptions['preview'] = unchanged) {
     onDue: () => {
       due += 1;
     },
-    access: { isMissedBy: (error) => (error as Error).message === 'denied', stamp: async () => world.secrets },
+    access,
     log: pino({ level: 'silent' }),
   });
   const judge = (verdict: PreviewVerdict, gateways = 1) => {
@@ -63,7 +68,7 @@ function previewerOf(preview: PreviewerOptions['preview'] = unchanged) {
     await run();
   };
   const commits = () => shown.map((each) => each?.commit);
-  return { previewer, shown, commits, kept, world, judge, run, deliver, due: () => due };
+  return { previewer, access, shown, commits, kept, world, judge, run, deliver, due: () => due };
 }
 
 /** The same after the preview of a release. */
@@ -228,13 +233,15 @@ suite('the previewer', () => {
   ] as const) {
     test(`repeats a preview that ${name} when credentials or keys change`, async () => {
       const results: PreviewerOptions['preview'][] = [fails];
-      const { previewer, shown, world, run } = await previewedBy((task, signal) =>
+      const { previewer, access, shown, world, run } = await previewedBy((task, signal) =>
         (results.shift() ?? unchanged)(task, signal),
       );
-      assert.ok(previewer.dueMs <= 1_000, 'they are checked every second');
+      assert.ok(access.dueMs <= 1_000, 'they are checked every second');
+      await access.run();
       await run();
       assert.notEqual(shown.at(-1)?.digest, nothing.digest, 'they have not changed');
       world.secrets = 'new';
+      await access.run();
       await run();
       assert.equal(shown.at(-1)?.digest, nothing.digest);
       assert.equal(previewer.dueMs, Number.POSITIVE_INFINITY);
@@ -242,10 +249,11 @@ suite('the previewer', () => {
   }
 
   test('repeats a preview that failed for another reason after its pause, whatever happens to credentials', async () => {
-    const { previewer, world, run } = await previewedBy(() =>
+    const { previewer, access, world, run } = await previewedBy(() =>
       Promise.reject(new TransientError('down', { ...TYPE, retryAfterMs: 60_000 })),
     );
     world.secrets = 'new';
+    await access.run();
     await run();
     assert.ok(previewer.dueMs > 50_000, `${previewer.dueMs}`);
   });

@@ -5,7 +5,6 @@ import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { pino } from 'pino';
 import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
-import { OwnFile } from '../../../../agent/gateway/own-file.ts';
 import { VerificationFile } from '../../../../agent/gateway/verification-file.ts';
 import { Verifier } from '../../../../agent/gateway/verifier.ts';
 import { AgentMetrics } from '../../../../agent/metrics.ts';
@@ -13,11 +12,13 @@ import { Announcer } from '../../../../agent/report/announcer.ts';
 import type { Finding } from '../../../../agent/report/reports.ts';
 import type { SyncOutcome } from '../../../../agent/report/sync-outcome.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
-import { SyncLoop } from '../../../../agent/sync/sync-loop.ts';
-import type { SyncLoopOptions } from '../../../../agent/sync/sync-loop-options.ts';
-import { DataRoot } from '../../../../agent/volume/state/data-root.ts';
+import { type AccessFacts, AccessWatch } from '../../../../agent/sync/access-watch.ts';
+import { Housekeeping } from '../../../../agent/sync/housekeeping.ts';
+import { type Job, JobQueue } from '../../../../agent/sync/job-queue.ts';
+import { SyncJob, type SyncJobOptions } from '../../../../agent/sync/sync-job.ts';
 import { gatewaySyncOf, type SpecInput } from '../../../support/objects.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { ownFileIn } from './own-file-in.ts';
 
 const log = pino({ level: 'silent' });
 export const mapping = { source: '.', destination: '.', required: true, template: false };
@@ -36,14 +37,7 @@ export function resourceOf(
 /** For a gateway that reports only errors. */
 async function verifierOf(t: TestContext): Promise<Verifier> {
   const directory = await temporaryDirectory(t, 'sync-loop-');
-  const root = await DataRoot.open(directory);
-  const results = new VerificationFile(
-    new OwnFile(
-      'verification',
-      () => root.openAgentDirectory(''),
-      () => {},
-    ),
-  );
+  const results = new VerificationFile(await ownFileIn(directory, 'verification'));
   const server = createServer((_, response) => response.writeHead(500).end()).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close().closeAllConnections());
@@ -52,15 +46,21 @@ async function verifierOf(t: TestContext): Promise<Verifier> {
   return new Verifier({ client, results, log });
 }
 
-type Parts = Partial<Pick<SyncLoopOptions, 'chores' | 'access' | 'tidy' | 'reload'>> & {
+type Parts = Partial<Pick<SyncJobOptions, 'notify'>> & {
   /** If omitted, each sync succeeds without a change. */
-  sync?: (...given: Parameters<SyncLoopOptions['sync']>) => Promise<typeof synced>;
+  sync?: (...given: Parameters<SyncJobOptions['sync']>) => Promise<typeof synced>;
+  /** Jobs other than the sync and housekeeping. */
+  jobs?: Pick<Job, 'dueMs' | 'run'>[];
+  access?: AccessFacts;
+  /** Housekeeping. */
+  tidy?: (signal: AbortSignal) => Promise<void>;
   report?: (finding: Finding) => void;
   metrics?: AgentMetrics;
 };
 
 interface LoopOfTest {
-  loop: SyncLoop;
+  loop: SyncJob;
+  housekeeping: Housekeeping;
   stop(): void;
   /** Runs the loop from a resource until it is stopped, at the latest after a time. */
   run(resource: WatchedResource, limitMs?: number): Promise<void>;
@@ -72,37 +72,43 @@ export async function loopOf(
   {
     sync = async () => synced,
     report = () => {},
-    chores = [],
+    jobs = [],
     access = { isMissedBy: () => false, stamp: async () => '' },
     tidy = async () => {},
-    reload = async () => true,
+    notify = async () => true,
     metrics = new AgentMetrics('0.0.0'),
   }: Parts,
 ): Promise<LoopOfTest> {
-  const loop = new SyncLoop({
+  const housekeeping = new Housekeeping(tidy, log);
+  const watch = new AccessWatch(access);
+  const loop = new SyncJob({
     profileName: 'default',
     surroundings: {
       self: () => ({ identity: { podName: 'gateway-0', gatewayName: undefined }, labels: new Map() }),
       findRevision: () => '',
     },
-    sync: async (intent, signal) => ({ ...(await sync(intent, signal)), intent }),
+    sync: async (intent, ...given) => ({ ...(await sync(intent, ...given)), intent }),
     isAtHand: async ({ commit }) => commit === '1'.repeat(40),
-    reload,
+    notify,
     verifier: await verifierOf(t),
-    tidy,
     lastGood: async () => undefined,
-    chores,
-    access,
+    previews: { showsUnchanged: () => false, lacksFilesOf: () => false, onSynced: () => false },
+    observers: [housekeeping],
+    access: watch,
     announcer: new Announcer({ report: async (finding) => report(finding), metrics, log }),
+    onDue: (isUrgent) => queue.onSyncDue(isUrgent),
     log,
   });
+  const named = jobs.map((job) => Object.assign(job, { name: 'a job' }));
+  const queue = new JobQueue({ sync: loop, others: [watch, ...named, housekeeping], log });
   const stopping = new AbortController();
   return {
     loop,
+    housekeeping,
     stop: () => stopping.abort(),
     run: async (resource, limitMs = 120_000) => {
       loop.onResource(resource);
-      await loop.run(AbortSignal.any([stopping.signal, t.signal, AbortSignal.timeout(limitMs)]));
+      await queue.run(AbortSignal.any([stopping.signal, t.signal, AbortSignal.timeout(limitMs)]));
     },
   };
 }

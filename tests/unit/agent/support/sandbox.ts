@@ -183,7 +183,7 @@ export async function createSandbox(
     /** Prepares the next trees, as the agent does between syncs. */
     prepareTrees: async (signal = never()) => {
       const preparer = new TreePreparer(dependencies);
-      preparer.onSynced();
+      preparer.onSyncEnd({ kind: 'synced' });
       await preparer.run(signal);
     },
     /** The release that the agent considers completely delivered. */

@@ -149,7 +149,7 @@ suite('if a sync fails,', () => {
     assert.equal(treeOf(sandbox), earlier);
     assert.deepEqual(below(seen), { a: '2', same: '1' }, 'a reader can finish');
     writeInto(seen, 'cache', 'written');
-    const waiting = { root: sandbox.root, lock: { isHeld: true }, gateway: { isPending: true }, log };
+    const waiting = { root: sandbox.root, lock: { isHeld: () => true }, gateway: { isPending: true }, log };
     const keeper = new TreeKeeper(waiting as never, 0);
     await keeper.onSyncEnd();
     await keeper.run(t.signal);

@@ -103,7 +103,7 @@ suite('a running sync', () => {
         story.push(state);
         if (story.length === 9) stop();
       },
-      reload: async ({ commit }) => story.push(`reload ${commit[0]}`) > 0,
+      notify: async ({ commit }) => story.push(`reload ${commit[0]}`) > 0,
     });
     await run(edited(2, { commit: commitOf(2) }));
     assert.deepEqual(story, [

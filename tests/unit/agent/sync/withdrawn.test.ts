@@ -36,7 +36,7 @@ suite('a sync whose files moved', () => {
           story.push(finding.state);
           if (finding.state === state) stop();
         },
-        reload: async () => story.push('reload') > 0,
+        notify: async () => story.push('reload') > 0,
         metrics,
       });
       await run(resource);
@@ -57,7 +57,7 @@ suite('a sync whose files moved', () => {
         story.push(state);
         if (state === 'DryRun') stop();
       },
-      reload: async () => story.push('reload') > 0,
+      notify: async () => story.push('reload') > 0,
     });
     await run(inWaves(1, false));
     assert.deepEqual(story, ['sync', 'reload', 'Synced', 'plan', 'DryRun']);

@@ -10,9 +10,9 @@ test('a gateway starts only if the directory that has to be moved records a whol
   const own = path.join(volume, 'www/.sync-agent');
   mkdirSync(own, { recursive: true });
   const { state } = await DataRoot.open(volume, { data: 'www', state: 'state' });
-  assert.throws(() => state.path, { code: 'data.stateElsewhere' });
+  assert.throws(() => state.check(), { code: 'data.stateElsewhere' });
   writeFileSync(path.join(own, 'manifest.jsonl'), '');
-  assert.throws(() => state.path, { code: 'data.stateInData' });
+  assert.throws(() => state.check(), { code: 'data.stateInData' });
   writeFileSync(path.join(own, 'journal.jsonl'), '');
-  assert.throws(() => state.path, { code: 'data.stateElsewhere' });
+  assert.throws(() => state.check(), { code: 'data.stateElsewhere' });
 });

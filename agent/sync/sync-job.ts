@@ -1,30 +1,73 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../../shared/domain/limits/backoff.ts';
-import { spreadPause, timerMs } from '../../shared/domain/text/duration.ts';
+import { spreadPause } from '../../shared/domain/text/duration.ts';
 import { codeOf } from '../../shared/errors.ts';
+import type { Logger } from '../../shared/log.ts';
 import type { Verification } from '../gateway/verification.ts';
-import type { StartPolicy } from '../plan/manifest.ts';
+import type { Verifier } from '../gateway/verifier.ts';
+import type { Applied, StartPolicy } from '../plan/manifest.ts';
+import type { Plan } from '../plan/plan-changes.ts';
 import { logFields } from '../report/announcement-of.ts';
+import type { Announcer } from '../report/announcer.ts';
 import { describeFailure } from '../report/describe-failure.ts';
-import type { SyncOutcome } from '../report/sync-outcome.ts';
-import { type Intent, judgeResource, UNKNOWN, type Verdict } from '../resource/judge-resource.ts';
+import { type Intent, judgeResource, type Surroundings, UNKNOWN, type Verdict } from '../resource/judge-resource.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
 import { STATE_IN_DATA } from '../volume/state/state-errors.ts';
-import { Chores } from './chores.ts';
-import { CurrentSync } from './current-sync.ts';
-import { ACCESS_CHECK_MS, fetchDelay, RETRY_BACKOFF } from './delays.ts';
-import { Housekeeping } from './housekeeping.ts';
-import { idleFinding, intentAfter, isSameWork, standingOf } from './in-force.ts';
-import type { SyncLoopOptions } from './sync-loop-options.ts';
+import type { AccessWatch } from './access-watch.ts';
+import { fetchDelay, RETRY_BACKOFF } from './delays.ts';
+import { CurrentSync, idleFinding, intentAfter, isSameWork, standingOf } from './in-force.ts';
+import type { Job } from './job-queue.ts';
+import type { Synced } from './sync.ts';
+
+/** What previews have shown about releases. */
+export interface Previews {
+  /** Whether the release changes no file of the gateway. */
+  showsUnchanged(intent: Intent): boolean;
+  /** Whether the clone might lack files of the release although it has its directories. */
+  lacksFilesOf(intent: Intent): boolean;
+  /** Records a sync, and returns whether the release has changed no file since the previous one. */
+  onSynced(intent: Intent, plan: Plan): boolean;
+}
+
+/** Other work that depends on syncs. */
+export interface SyncObserver {
+  /** Called before a sync, with the labels and the resource that it uses. */
+  onSyncBegin?(): void;
+  /** Called after a sync, without an outcome if it failed or was aborted. */
+  onSyncEnd?(outcome: Synced | undefined): Promise<void> | void;
+}
+
+/** Components that a sync job works with. */
+export interface SyncJobOptions {
+  profileName: string;
+  surroundings: Surroundings;
+  /** The signal aborts if the intent is obsolete: after that, no changes of files start. */
+  sync: (intent: Intent, signal: AbortSignal, isUnchanged: boolean) => Promise<Synced>;
+  /** Whether a sync needs no git server: rollbacks and restarts then start without delay. */
+  isAtHand: (intent: Intent) => Promise<boolean>;
+  /** Notifies the gateway of changes that it doesn't know about, and returns whether there were any. */
+  notify: (intent: Intent) => Promise<boolean>;
+  /** Checks the gateway's health in the background. */
+  verifier: Verifier;
+  /** Returns the release that is completely in the data volume, if any. */
+  lastGood: () => Promise<Applied | undefined>;
+  previews: Previews;
+  observers: readonly SyncObserver[];
+  access: AccessWatch;
+  announcer: Announcer;
+  /** Called when a sync is due at once; urgently if the gateway must not keep its release, as with a pause or a rollback. */
+  onDue: (isUrgent: boolean) => void;
+  log: Logger;
+}
 
 /** Delay while nothing changes; the loop can run more often. */
 const IDLE_MS = 3_600_000;
 /** Time for the API server to return the GatewaySync before a gateway can start without it (ms). */
 const API_GRACE_MS = 10_000;
 
-/** Runs one sync at a time, for the latest state of the resource, and checks the files in each period. */
-export class SyncLoop {
-  readonly #options: SyncLoopOptions;
+/** Syncs when the resource changes, and checks the files in each period. */
+export class SyncJob implements Job {
+  readonly name = 'sync';
+  readonly #options: SyncJobOptions;
   #resource: WatchedResource | undefined;
   #verdict: Verdict = UNKNOWN;
   /** The last settled intent: it remains in force until a newer spec is settled. */
@@ -35,24 +78,19 @@ export class SyncLoop {
   #reloadFailures = 0;
   /** Number of consecutive failures of any intent; dry runs aren't counted. */
   #failedSyncs = 0;
-  #wake = new AbortController();
-  /** Aborted when the gateway must not keep its release, for example because of a pause or a rollback. */
-  #halt = new AbortController();
-  /** Aborted when a chore is due. */
-  #choreDue = new AbortController();
+  /** Monotonic time of the next run (ms). */
+  #dueAt = Number.NEGATIVE_INFINITY;
+  /** Whether the resource has changed since the run began. */
+  #isOutdated = false;
+  /** Monotonic time at which the gateway can start without the API server (ms). */
+  #graceEndsAt: number | undefined;
   #mayStart = false;
   readonly #current = new CurrentSync();
-  readonly #housekeeping: Housekeeping;
-  readonly #chores: Chores;
   /** Scheduled time of the next fetch. */
   #fetchAt: number | undefined;
-  /** State of the access files during the last sync that was denied access. */
-  #refusedStamp: string | undefined;
 
-  constructor(options: SyncLoopOptions) {
+  constructor(options: SyncJobOptions) {
     this.#options = options;
-    this.#housekeeping = new Housekeeping(options.tidy, options.log);
-    this.#chores = new Chores([this.#housekeeping, ...options.chores]);
   }
 
   /** Whether the gateway can start: the files are delivered, or remain unchanged on purpose. */
@@ -66,7 +104,7 @@ export class SyncLoop {
     return maxFailures === 0 || this.#failedSyncs < maxFailures;
   }
 
-  /** Records the resource, and wakes the loop if the verdict has changed. */
+  /** Records the resource, and makes a sync due if the verdict has changed. */
   onResource(resource: WatchedResource | undefined): void {
     this.#resource = resource;
     const { profileName, surroundings } = this.#options;
@@ -80,8 +118,7 @@ export class SyncLoop {
     const { verifier } = this.#options;
     this.#current.onVerdict(verdict);
     if (verdict.kind !== 'unsettled') verifier.keepOnly(verdict.kind === 'act' ? verdict.intent : undefined);
-    if (this.#intent && standingOf(this.#intent, verdict) === 'withdrawn') this.#halt.abort();
-    this.#wake.abort();
+    this.#makeDue(this.#intent !== undefined && standingOf(this.#intent, verdict) === 'withdrawn');
   }
 
   /** Judges again with waves, because the pod's labels or a revision might have changed. */
@@ -94,115 +131,104 @@ export class SyncLoop {
     if (this.#verdict.kind === 'unknown') this.onResource(undefined);
   }
 
-  /** Interrupts the pause because a chore is due. */
-  onChoreDue(): void {
-    this.#choreDue.abort();
+  get dueMs(): number {
+    return Math.max(0, this.#dueAt - performance.now());
   }
 
-  /** Schedules housekeeping after the next sync, because a chore has fetched a commit. */
-  onFetched(): void {
-    this.#housekeeping.onCommit();
+  #makeDue(isUrgent = false): void {
+    this.#isOutdated = true;
+    this.#dueAt = performance.now();
+    this.#options.onDue(isUrgent);
   }
 
-  /** Runs until the signal aborts, after the sync in progress. */
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      this.#wake = new AbortController();
-      this.#halt = new AbortController();
-      const pauseMs = await this.#turn(signal);
-      await this.#rest(pauseMs, signal);
-    }
-    this.#options.verifier.keepOnly(undefined);
+  /** Acts on the verdict. Nothing cancels a sync but a change of the resource, and nothing at all once files move. */
+  async run(): Promise<void> {
+    this.#isOutdated = false;
+    this.#options.access.forget(this);
+    const pauseMs = await this.#act();
+    this.#dueAt = performance.now() + (this.#isOutdated ? 0 : pauseMs);
   }
 
-  /**
-   * Waits until the next turn, and does chores in the meantime. Returns early if access files have changed after the git
-   * server denied access.
-   */
-  async #rest(ms: number, signal: AbortSignal): Promise<void> {
-    const until = performance.now() + ms;
-    const { access } = this.#options;
-    const ending = AbortSignal.any([signal, this.#wake.signal]);
-    const urgent = AbortSignal.any([signal, this.#halt.signal]);
-    const accessMs = this.#refusedStamp === undefined ? Number.POSITIVE_INFINITY : ACCESS_CHECK_MS;
-    do {
-      const restMs = Math.min(until - performance.now(), this.#chores.dueMs, accessMs);
-      await this.#pause(restMs, AbortSignal.any([signal, this.#choreDue.signal]));
-      this.#choreDue = new AbortController();
-      await this.#chores.run({ until, ending, urgent });
-      if (this.#refusedStamp !== undefined && this.#refusedStamp !== (await access.stamp())) return;
-    } while (performance.now() < until && !ending.aborted);
-  }
-
-  /** Reports the gateway's health at once, even during a sync or a chore, which can take an hour. */
+  /** Reports the gateway's health at once, even during a job, which can take an hour. */
   async #announceVerification(): Promise<void> {
     const intent = this.#intent;
     const { verifier, announcer } = this.#options;
     if (intent) await announcer.announce({ kind: 'verified', intent, verification: verifier.stateOf(intent) });
   }
 
-  async #pause(ms: number, signal: AbortSignal): Promise<void> {
-    await sleep(timerMs(ms), undefined, { signal: AbortSignal.any([signal, this.#wake.signal]) }).catch(() => {});
-  }
-
-  /** Acts on the verdict, and returns the time until the next turn (ms). */
-  async #turn(signal: AbortSignal): Promise<number> {
+  /** Returns the time until the next run (ms). */
+  async #act(): Promise<number> {
     const verdict = this.#verdict;
-    this.#refusedStamp = undefined;
     this.#intent = intentAfter(verdict, this.#intent);
-    if (this.#intent) return await this.#pursue(this.#intent, signal);
-    if (verdict.kind !== 'act') await this.#wait(verdict, signal);
-    return verdict === this.#verdict ? IDLE_MS : 0;
+    if (this.#intent) return await this.#pursue(this.#intent);
+    return verdict.kind === 'act' ? IDLE_MS : await this.#wait(verdict);
   }
 
   /** Reports why there is nothing to sync, and lets the gateway start if allowed. */
-  async #wait(verdict: Exclude<Verdict, { kind: 'act' }>, signal: AbortSignal): Promise<void> {
+  async #wait(verdict: Exclude<Verdict, { kind: 'act' }>): Promise<number> {
     if (verdict.kind === 'unknown') {
-      await this.#pause(API_GRACE_MS, signal);
-      if (signal.aborted || verdict !== this.#verdict) return;
+      this.#graceEndsAt ??= performance.now() + API_GRACE_MS;
+      const graceMs = this.#graceEndsAt - performance.now();
+      if (graceMs > 0) return graceMs;
     }
     await this.#options.announcer.announce({ kind: 'idle', finding: idleFinding(verdict) });
     if (verdict.kind === 'paused') this.#mayStart = true;
     else await this.#startOnLastGood('startPolicy' in verdict ? verdict.startPolicy : undefined);
+    return IDLE_MS;
   }
 
-  async #pursue(intent: Intent, signal: AbortSignal): Promise<number> {
-    const isNew = intent.commit !== this.#commit;
-    if (isNew && !(await this.#options.isAtHand(intent))) await this.#awaitTurn(signal);
-    if (signal.aborted || this.#wake.signal.aborted) return 0;
+  async #pursue(intent: Intent): Promise<number> {
+    const delayMs = await this.#fetchDelayOf(intent);
+    if (delayMs > 0 || this.#isOutdated) return delayMs;
     this.#fetchAt = undefined;
-    const { access } = this.#options;
-    const stamp = await access.stamp();
+    const stamp = await this.#options.access.stamp();
     const started = performance.now();
     const ending = this.#current.begin(intent);
-    let outcome: SyncOutcome<'synced' | 'planned'>;
+    let outcome: Synced;
     try {
-      outcome = await this.#options.sync(intent, ending);
+      outcome = await this.#sync(intent, ending);
     } catch (error) {
       const standing = this.#current.end(true);
       if (standing !== 'valid') {
         this.#options.log.info({ ...logFields(intent), standing }, 'sync aborted');
         return 0;
       }
-      if (access.isMissedBy(error)) this.#refusedStamp = stamp;
+      this.#retryWithOtherFiles(error, stamp);
       return await this.#onFailure(intent, error, performance.now() - started);
     }
     const standing = this.#current.end(false);
     const next = intentAfter(this.#verdict, intent);
     // The next sync notifies the gateway. Before a dry run, which doesn't, and without one, this sync is completed.
     if (standing === 'withdrawn' && next && !next.profile.dryRun) return 0;
-    await this.#onSynced({ ...outcome, durationMs: performance.now() - started });
-    if (outcome.isWithoutGit) return this.#nextCheckMs(intent);
-    if (isNew) this.#housekeeping.onCommit();
-    this.#housekeeping.onSyncEnd();
+    await this.#finish({ ...outcome, durationMs: performance.now() - started });
     return this.#nextCheckMs(intent);
   }
 
-  async #onSynced(outcome: SyncOutcome<'synced' | 'planned'>): Promise<void> {
+  async #sync(intent: Intent, signal: AbortSignal): Promise<Synced> {
+    const { sync, previews, observers } = this.#options;
+    const tellEnd = async (outcome?: Synced) => {
+      for (const observer of observers) await observer.onSyncEnd?.(outcome);
+    };
+    for (const observer of observers) observer.onSyncBegin?.();
+    const outcome = await sync(intent, signal, previews.showsUnchanged(intent)).catch(async (error) => {
+      await tellEnd();
+      throw error;
+    });
+    await tellEnd(outcome);
+    return outcome.kind === 'synced' ? { ...outcome, isUnchanged: previews.onSynced(intent, outcome.plan) } : outcome;
+  }
+
+  #retryWithOtherFiles(error: unknown, stamp: string): void {
+    const { access } = this.#options;
+    if (access.isMissedBy(error)) access.wait(this, stamp, () => this.#makeDue());
+  }
+
+  /** Notifies the gateway, and reports the sync. */
+  async #finish(outcome: Synced): Promise<void> {
     const { intent } = outcome;
     // The gateway must be able to start before it can be notified.
     this.#mayStart = true;
-    const reloadError = outcome.kind === 'synced' ? await this.#reload(intent) : undefined;
+    const reloadError = outcome.kind === 'synced' ? await this.#notify(intent) : undefined;
     const isInPlace = outcome.kind === 'synced' && !reloadError;
     if (outcome.isUnchanged) this.#options.verifier.skip(intent);
     const verification = isInPlace ? this.#verify(intent) : this.#options.verifier.stateOf(intent);
@@ -212,18 +238,22 @@ export class SyncLoop {
     if (!outcome.isWithoutGit) this.#commit = intent.commit;
   }
 
-  /** Spreads the fetches of many gateways. */
-  async #awaitTurn(signal: AbortSignal): Promise<void> {
+  /** Returns the remaining delay (ms) of a fetch, so that those of many gateways are spread. */
+  async #fetchDelayOf(intent: Intent): Promise<number> {
+    const { isAtHand, previews } = this.#options;
+    if (intent.commit === this.#commit) return 0;
+    // A sync reports the reason of an error.
+    if (!previews.lacksFilesOf(intent) && (await isAtHand(intent).catch(() => false))) return 0;
     const now = performance.now();
     this.#fetchAt ??= now + fetchDelay(this.#resource?.gateways ?? 0, Math.random());
-    await this.#pause(this.#fetchAt - now, signal);
+    return Math.max(0, this.#fetchAt - now);
   }
 
   /** Returns the error, if any. The files are delivered, so it is retried and isn't a failed sync. */
-  async #reload(intent: Intent): Promise<unknown> {
-    const { reload, announcer } = this.#options;
+  async #notify(intent: Intent): Promise<unknown> {
+    const { notify, announcer } = this.#options;
     try {
-      if (await reload(intent)) announcer.onReload(intent);
+      if (await notify(intent)) announcer.onReload(intent);
     } catch (error) {
       this.#reloadFailures += 1;
       announcer.onReload(intent, error);
@@ -236,7 +266,7 @@ export class SyncLoop {
   /** Starts the verification unless the intent is obsolete. Until the first check, the state is `Running`. */
   #verify(intent: Intent): Verification | undefined {
     const { verifier } = this.#options;
-    if (!this.#wake.signal.aborted) verifier.begin(intent, () => void this.#announceVerification());
+    if (!this.#isOutdated) verifier.begin(intent, () => void this.#announceVerification());
     return verifier.stateOf(intent) ?? (intent.verification && { state: 'Running' });
   }
 

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { suite, type TestContext, test } from 'node:test';
+import { pino } from 'pino';
 import type { Finding } from '../../../../agent/report/reports.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
-import { Chores } from '../../../../agent/sync/chores.ts';
+import { JobQueue } from '../../../../agent/sync/job-queue.ts';
 import { slow } from '../../../support/depth.ts';
 import { loopOf, mapping, resourceOf, synced } from '../support/loop-of.ts';
 
@@ -14,13 +15,15 @@ function checkedResource(generation = 1, paused = false): WatchedResource {
   return { ...resource, spec: { ...resource.spec, sync, paused } };
 }
 
+const log = pino({ level: 'silent' });
+
 /** Work that doesn't end by itself. */
 const endless = async (signal: AbortSignal) => {
   if (!signal.aborted) await once(signal, 'abort');
 };
 
 /** Returns the order of events if the gateway fails its check while something else is in progress. */
-async function storyWith(t: TestContext, busy: 'a chore' | 'housekeeping' | 'the next sync'): Promise<string[]> {
+async function storyWith(t: TestContext, busy: 'a job' | 'housekeeping' | 'the next sync'): Promise<string[]> {
   const story: string[] = [];
   const hasFailed = Promise.withResolvers<void>();
   const limit = AbortSignal.timeout(20_000);
@@ -41,7 +44,7 @@ async function storyWith(t: TestContext, busy: 'a chore' | 'housekeeping' | 'the
       story.push('Failed');
       hasFailed.resolve();
     },
-    chores: busy === 'a chore' ? [{ dueMs: 0, run: work }] : [],
+    jobs: busy === 'a job' ? [{ dueMs: 0, run: work }] : [],
     tidy: busy === 'housekeeping' ? work : async () => {},
   });
   const verify = { requests: [{ path: '/health' }], for: '1s', interval: '2s', failureThreshold: 2 };
@@ -52,7 +55,7 @@ async function storyWith(t: TestContext, busy: 'a chore' | 'housekeeping' | 'the
 }
 
 suite('a failed health check', { concurrency: true }, () => {
-  for (const busy of ['a chore', 'housekeeping', 'the next sync'] as const) {
+  for (const busy of ['a job', 'housekeeping', 'the next sync'] as const) {
     test(`is reported while ${busy} is in progress`, slow, async (t) => {
       assert.deepEqual((await storyWith(t, busy)).slice(0, 2), ['Failed', 'end']);
     });
@@ -60,7 +63,7 @@ suite('a failed health check', { concurrency: true }, () => {
 });
 
 suite('a check of the files', { concurrency: true }, () => {
-  for (const busy of ['a chore', 'housekeeping'] as const) {
+  for (const busy of ['a job', 'housekeeping'] as const) {
     test(`interrupts ${busy} that doesn't end`, slow, async (t) => {
       let syncs = 0;
       const { stop, run } = await loopOf(t, {
@@ -69,7 +72,7 @@ suite('a check of the files', { concurrency: true }, () => {
           if (syncs === 2) stop();
           return synced;
         },
-        chores: busy === 'a chore' ? [{ dueMs: 0, run: endless }] : [],
+        jobs: busy === 'a job' ? [{ dueMs: 0, run: endless }] : [],
         tidy: busy === 'housekeeping' ? endless : async () => {},
       });
       await run(checkedResource(), 30_000);
@@ -77,11 +80,13 @@ suite('a check of the files', { concurrency: true }, () => {
     });
   }
 
-  test('lets a slow chore end at last', slow, async () => {
+  test('lets a slow job end at last', slow, async () => {
     const limits: number[] = [];
     const neededMs = 900;
     let isDone = false;
-    const chore = {
+    const stop = new AbortController();
+    const job = {
+      name: 'slow',
       get dueMs() {
         return isDone ? Number.POSITIVE_INFINITY : 0;
       },
@@ -89,12 +94,12 @@ suite('a check of the files', { concurrency: true }, () => {
         const began = performance.now();
         await Promise.race([endless(signal), new Promise((resolve) => setTimeout(resolve, neededMs))]);
         isDone = !signal.aborted;
+        if (isDone) stop.abort();
         limits.push(performance.now() - began);
       },
     };
-    const chores = new Chores([chore], { minMs: 100 });
-    const going = new AbortController().signal;
-    while (!isDone) await chores.run({ until: performance.now(), ending: going, urgent: going });
+    const sync = { name: 'sync', dueMs: 1, run: async () => {} };
+    await new JobQueue({ sync, others: [job], log, minMs: 100 }).run(stop.signal);
     assert.ok(limits.length > 1, 'it was interrupted');
     for (const [index, limit] of limits.slice(1, -1).entries()) assert.ok(limit > (limits[index] ?? 0), `${limits}`);
   });
@@ -117,9 +122,9 @@ suite('a pause', () => {
     assert.deepEqual(story, ['yields']);
   });
 
-  test('interrupts a chore, and is reported', async (t) => {
+  test('interrupts a job, and is reported', async (t) => {
     const hasBegun = Promise.withResolvers<void>();
-    const chore = {
+    const job = {
       dueMs: 0,
       run: async (signal: AbortSignal) => {
         hasBegun.resolve();
@@ -131,11 +136,37 @@ suite('a pause', () => {
       states.push(state);
       if (state === 'Paused') stop();
     };
-    const { loop, stop, run } = await loopOf(t, { report, chores: [chore] });
+    const { loop, stop, run } = await loopOf(t, { report, jobs: [job] });
     const running = run(checkedResource());
     await hasBegun.promise;
     loop.onResource(checkedResource(2, true));
     await running;
     assert.deepEqual(states, ['Synced', 'Paused']);
   });
+});
+
+test('a job that throws is retried, while others go on', slow, async () => {
+  const story: string[] = [];
+  const stop = new AbortController();
+  const sync = { name: 'sync', dueMs: Number.POSITIVE_INFINITY, run: async () => {} };
+  const broken = {
+    name: 'broken',
+    dueMs: 0,
+    run: async () => {
+      story.push('broken');
+      if (story.length > 2) return stop.abort();
+      throw new Error('no');
+    },
+  };
+  const other = {
+    name: 'other',
+    get dueMs() {
+      return story.includes('other') ? Number.POSITIVE_INFINITY : 0;
+    },
+    run: async () => {
+      story.push('other');
+    },
+  };
+  await new JobQueue({ sync, others: [broken, other], log }).run(stop.signal);
+  assert.deepEqual(story, ['broken', 'other', 'broken']);
 });

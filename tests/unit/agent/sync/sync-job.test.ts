@@ -187,41 +187,39 @@ test('an inspection of the files runs only between syncs, and a sync interrupts 
   const sync = async () => {
     story.push('sync begins');
     isDue = true;
-    loop.onChoreDue();
     await setImmediate();
     story.push('sync ends');
     return synced;
   };
-  const { loop, stop, run } = await loopOf(t, { sync, chores: [inspections] });
+  const { loop, stop, run } = await loopOf(t, { sync, jobs: [inspections] });
   await run({ ...resourceOf(), commit: FIRST });
   const oneSync = ['sync begins', 'sync ends'];
   assert.deepEqual(story, [...oneSync, 'look', 'cut off', ...oneSync, 'look']);
 });
 
-test('a chore that has fetched a commit is followed by housekeeping after the next sync', async (t) => {
+test('a job that has fetched a commit is followed by housekeeping after the next sync', async (t) => {
   const story: string[] = [];
-  const chore = {
+  const job = {
     get dueMs() {
-      return story.includes('chore') ? Number.POSITIVE_INFINITY : 0;
+      return story.includes('tidy') && !story.includes('job') ? 0 : Number.POSITIVE_INFINITY;
     },
     run: async () => {
-      if (story.includes('chore')) return;
-      story.push('chore');
-      loop.onFetched();
+      story.push('job');
+      housekeeping.onFetched();
       loop.onResource({ ...resourceOf({ port: 1 }, 2), commit: FIRST });
     },
   };
   const tidy = async () => {
     story.push('tidy');
-    if (story.includes('chore')) stop();
+    if (story.includes('job')) stop();
   };
   const sync = async () => {
     story.push('sync');
     return synced;
   };
-  const { loop, stop, run } = await loopOf(t, { sync, chores: [chore], tidy });
+  const { loop, housekeeping, stop, run } = await loopOf(t, { sync, jobs: [job], tidy });
   await run({ ...resourceOf(), commit: FIRST });
-  assert.deepEqual(story, ['sync', 'tidy', 'chore', 'sync', 'tidy']);
+  assert.deepEqual(story, ['sync', 'tidy', 'job', 'sync', 'tidy']);
 });
 
 suite('a gateway pod', () => {
@@ -296,7 +294,7 @@ suite('a gateway pod', () => {
     const findings: Finding[] = [];
     let fails = 2;
     const { loop, stop, run } = await loopOf(t, {
-      reload: async () => {
+      notify: async () => {
         fails -= 1;
         if (fails < 0) return true;
         const error = new Error("EACCES: permission denied, open '/proc/self/fd/9/x'");

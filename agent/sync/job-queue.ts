@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from '../../shared/domain/limits/backoff.ts';
+import { timerMs } from '../../shared/domain/text/duration.ts';
+import type { Logger } from '../../shared/log.ts';
+import { RETRY_BACKOFF } from './delays.ts';
+
+/** Work of the agent, such as a sync, a preview, or housekeeping. */
+export interface Job {
+  /** Identifies it in the log. */
+  readonly name: string;
+  /** Milliseconds until it is due: at most 0 if it is, infinite if there is nothing to do. */
+  readonly dueMs: number;
+  /**
+   * Does it. If a signal ends it early, it is due again. `signal` aborts if the sync is due or the agent stops. `urgent`
+   * aborts only if the gateway must not keep its release, if the time is up, or if the agent stops.
+   */
+  run(signal: AbortSignal, urgent: AbortSignal): Promise<void>;
+}
+
+export interface JobQueueOptions {
+  /** The job that cancels all others. */
+  sync: Job;
+  /** The other jobs, in the order in which they run if several are due. */
+  others: readonly Job[];
+  log: Logger;
+  /** Minimum time of a job before a check of the files cancels it (ms). */
+  minMs?: number;
+}
+
+const MIN_MS = 5_000;
+
+interface Running {
+  job: Job;
+  signal: AbortController;
+  urgent: AbortController;
+}
+
+/**
+ * Runs the jobs of the agent, one at a time. A change of the resource makes a sync due, which cancels the job in progress
+ * at once. A periodic check of the files cancels it after a minimum time, which doubles with each time, so that a slow
+ * job ends at last. A job that throws is logged and retried.
+ */
+export class JobQueue {
+  readonly #sync: Job;
+  readonly #jobs: readonly Job[];
+  readonly #log: Logger;
+  readonly #minMs: number;
+  #running: Running | undefined;
+  /** Aborted when a due time may have changed. */
+  #changed = new AbortController();
+  /** Minimum times of jobs that a check of the files cancelled (ms). */
+  readonly #allowances = new Map<Job, number>();
+  /** Consecutive failures of jobs, and the monotonic time before which they aren't retried (ms). */
+  readonly #failures = new Map<Job, { count: number; until: number }>();
+
+  constructor({ sync, others, log, minMs = MIN_MS }: JobQueueOptions) {
+    this.#sync = sync;
+    this.#jobs = [sync, ...others];
+    this.#log = log;
+    this.#minMs = minMs;
+  }
+
+  /** Looks again at the due times, because one of them has changed. */
+  onDue(): void {
+    this.#changed.abort();
+  }
+
+  /** Cancels the job in progress for the sync, which is due at once. */
+  onSyncDue(isUrgent: boolean): void {
+    this.onDue();
+    if (this.#running?.job === this.#sync) return;
+    this.#running?.signal.abort();
+    if (isUrgent) this.#running?.urgent.abort();
+  }
+
+  /** Runs jobs until the signal aborts and the job in progress has ended. */
+  async run(stopping: AbortSignal): Promise<void> {
+    while (!stopping.aborted) {
+      this.#changed = new AbortController();
+      const job = this.#jobs.find((each) => this.#dueMsOf(each) <= 0);
+      if (job) await this.#do(job, stopping);
+      else await this.#pause(AbortSignal.any([stopping, this.#changed.signal]));
+    }
+  }
+
+  async #pause(signal: AbortSignal): Promise<void> {
+    const ms = Math.min(...this.#jobs.map((job) => this.#dueMsOf(job)));
+    await sleep(timerMs(ms), undefined, { signal }).catch(() => {});
+  }
+
+  async #do(job: Job, stopping: AbortSignal): Promise<void> {
+    const running = { job, signal: new AbortController(), urgent: new AbortController() };
+    const overdue = new AbortController();
+    const limitMs = Math.max(this.#sync.dueMs, this.#allowances.get(job) ?? this.#minMs);
+    const timer = setTimeout(() => overdue.abort(), timerMs(limitMs));
+    const endedBy = ({ signal }: AbortController) => AbortSignal.any([stopping, overdue.signal, signal]);
+    this.#running = running;
+    try {
+      await job.run(endedBy(running.signal), endedBy(running.urgent));
+      this.#failures.delete(job);
+    } catch (err) {
+      this.#onFailure(job, err);
+    } finally {
+      clearTimeout(timer);
+      this.#running = undefined;
+    }
+    if (overdue.signal.aborted) this.#allowances.set(job, limitMs * 2);
+    else if (job.dueMs > 0) this.#allowances.delete(job);
+  }
+
+  #onFailure(job: Job, err: unknown): void {
+    const count = (this.#failures.get(job)?.count ?? 0) + 1;
+    this.#failures.set(job, { count, until: performance.now() + backoffMs(count, RETRY_BACKOFF, Math.random()) });
+    this.#log.error({ err, job: job.name }, 'job failed; retrying');
+  }
+
+  #dueMsOf(job: Job): number {
+    const { until = 0 } = this.#failures.get(job) ?? {};
+    return Math.max(job.dueMs, until - performance.now());
+  }
+}
