@@ -12,6 +12,7 @@ import type { WatchedResource } from '../resource/watch-resource.ts';
 import type { AccessWatch } from '../sync/access-watch.ts';
 import { fetchDelay, RETRY_BACKOFF } from '../sync/delays.ts';
 import type { Job } from '../sync/job-queue.ts';
+import type { Synced } from '../sync/sync.ts';
 import type { Previews, SyncObserver } from '../sync/sync-job.ts';
 
 export interface PreviewerOptions {
@@ -101,8 +102,8 @@ export class Previewer implements Job, Previews, SyncObserver {
   }
 
   /** Records that the release in the data volume might have changed. */
-  onSyncEnd(): void {
-    if (this.#work) this.#work.hasSynced = true;
+  onSyncEnd(outcome: Pick<Synced, 'kind'> | undefined): void {
+    if (outcome && this.#work) this.#work.hasSynced = true;
   }
 
   /**

@@ -81,7 +81,8 @@ export class Reports {
    * of the last report, because files might be moving.
    */
   async say(finding: Finding, { isAboutHealth = false } = {}): Promise<void> {
-    this.#saying = this.#saying.then(async () => {
+    const before = this.#saying.catch(() => {}); // its caller has the error
+    this.#saying = before.then(async () => {
       const status = await statusOf(finding, this.#options);
       this.#status = isAboutHealth ? { ...status, ...releaseOf(this.#status) } : status;
       this.#write();

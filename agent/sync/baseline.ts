@@ -12,13 +12,6 @@ export interface FileFacts {
   passed: Set<string>;
 }
 
-/** What a plan is based on. */
-export interface PlannedFrom {
-  attributes: CommitAttributes;
-  /** Whether every file in the data volume was checked. */
-  isOfAll: boolean;
-}
-
 const noFacts = (): FileFacts => ({ contents: new Map(), passed: new Set() });
 
 /**
@@ -50,23 +43,23 @@ export class Baseline {
    * Records that the manifest is the result of this recipe: all input except the commit and values in templates. If it
    * is undefined, the next sync plans everything.
    */
-  onSynced(recipe: string | undefined, { drift, isPartial }: Plan, { attributes, isOfAll }: PlannedFrom): void {
+  onSynced(recipe: string | undefined, { drift, isPartial }: Plan, attributes: CommitAttributes): void {
     this.#recipe = recipe;
     this.#isBlank = false;
     this.#attributes = attributes;
     this.unlinkable.clear();
     if (!isPartial) this.repairs.onCheck(drift);
-    if (isOfAll) this.#onCheck();
   }
 
   /** Records that all files match the manifest. The next sync with git plans everything: attributes are unknown. */
   onConfirmed({ drift }: Plan): void {
     this.#isBlank = false;
     this.repairs.onCheck(drift);
-    this.#onCheck();
+    this.onCheck();
   }
 
-  #onCheck(): void {
+  /** Records that every file was checked. */
+  onCheck(): void {
     this.#checkedAt = performance.now();
   }
 

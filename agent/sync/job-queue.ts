@@ -12,7 +12,8 @@ export interface Job {
   readonly dueMs: number;
   /**
    * Does it. If a signal ends it early, it is due again. `signal` aborts if the sync is due or the agent stops. `urgent`
-   * aborts only if the gateway must not keep its release, if the time is up, or if the agent stops.
+   * aborts only if the gateway must not keep its release, if the time is up, or if the agent stops: it is for work that
+   * no longer yields to each commit.
    */
   run(signal: AbortSignal, urgent: AbortSignal): Promise<void>;
 }
@@ -20,7 +21,7 @@ export interface Job {
 export interface JobQueueOptions {
   /** The job that cancels all others. */
   sync: Job;
-  /** The other jobs, in the order in which they run if several are due. */
+  /** The other jobs, which take turns. */
   others: readonly Job[];
   log: Logger;
   /** Minimum time of a job before a check of the files cancels it (ms). */
@@ -29,9 +30,9 @@ export interface JobQueueOptions {
 
 const MIN_MS = 5_000;
 
-interface Running {
-  job: Job;
-  signal: AbortController;
+/** Signals that end the job in progress. */
+interface Ending {
+  soon: AbortController;
   urgent: AbortController;
 }
 
@@ -42,20 +43,21 @@ interface Running {
  */
 export class JobQueue {
   readonly #sync: Job;
-  readonly #jobs: readonly Job[];
+  /** All jobs but the sync, the one that ran last at the end. */
+  #others: readonly Job[];
   readonly #log: Logger;
   readonly #minMs: number;
-  #running: Running | undefined;
+  #ending: Ending | undefined;
   /** Aborted when a due time may have changed. */
   #changed = new AbortController();
-  /** Minimum times of jobs that a check of the files cancelled (ms). */
+  /** Times that jobs get before a check of the files cancels them again (ms). */
   readonly #allowances = new Map<Job, number>();
   /** Consecutive failures of jobs, and the monotonic time before which they aren't retried (ms). */
   readonly #failures = new Map<Job, { count: number; until: number }>();
 
   constructor({ sync, others, log, minMs = MIN_MS }: JobQueueOptions) {
     this.#sync = sync;
-    this.#jobs = [sync, ...others];
+    this.#others = others;
     this.#log = log;
     this.#minMs = minMs;
   }
@@ -65,47 +67,54 @@ export class JobQueue {
     this.#changed.abort();
   }
 
-  /** Cancels the job in progress for the sync, which is due at once. */
+  /** Cancels the job in progress for the sync, which is due at once, even if it has just failed. */
   onSyncDue(isUrgent: boolean): void {
+    this.#failures.delete(this.#sync);
     this.onDue();
-    if (this.#running?.job === this.#sync) return;
-    this.#running?.signal.abort();
-    if (isUrgent) this.#running?.urgent.abort();
+    this.#ending?.soon.abort();
+    if (isUrgent) this.#ending?.urgent.abort();
   }
 
   /** Runs jobs until the signal aborts and the job in progress has ended. */
   async run(stopping: AbortSignal): Promise<void> {
     while (!stopping.aborted) {
       this.#changed = new AbortController();
-      const job = this.#jobs.find((each) => this.#dueMsOf(each) <= 0);
+      const job = [this.#sync, ...this.#others].find((each) => this.#dueMsOf(each) <= 0);
       if (job) await this.#do(job, stopping);
       else await this.#pause(AbortSignal.any([stopping, this.#changed.signal]));
     }
   }
 
   async #pause(signal: AbortSignal): Promise<void> {
-    const ms = Math.min(...this.#jobs.map((job) => this.#dueMsOf(job)));
+    const ms = Math.min(...[this.#sync, ...this.#others].map((job) => this.#dueMsOf(job)));
     await sleep(timerMs(ms), undefined, { signal }).catch(() => {});
   }
 
   async #do(job: Job, stopping: AbortSignal): Promise<void> {
-    const running = { job, signal: new AbortController(), urgent: new AbortController() };
+    const ending = { soon: new AbortController(), urgent: new AbortController() };
     const overdue = new AbortController();
-    const limitMs = Math.max(this.#sync.dueMs, this.#allowances.get(job) ?? this.#minMs);
+    const limitMs = this.#limitOf(job);
     const timer = setTimeout(() => overdue.abort(), timerMs(limitMs));
     const endedBy = ({ signal }: AbortController) => AbortSignal.any([stopping, overdue.signal, signal]);
-    this.#running = running;
+    this.#ending = ending;
+    if (job !== this.#sync) this.#others = [...this.#others.filter((each) => each !== job), job];
     try {
-      await job.run(endedBy(running.signal), endedBy(running.urgent));
+      await job.run(endedBy(ending.soon), endedBy(ending.urgent));
       this.#failures.delete(job);
     } catch (err) {
       this.#onFailure(job, err);
     } finally {
       clearTimeout(timer);
-      this.#running = undefined;
+      this.#ending = undefined;
     }
     if (overdue.signal.aborted) this.#allowances.set(job, limitMs * 2);
     else if (job.dueMs > 0) this.#allowances.delete(job);
+  }
+
+  /** Returns the time until the check of the files cancels the job (ms). Nothing cancels the check itself. */
+  #limitOf(job: Job): number {
+    if (job === this.#sync) return Number.POSITIVE_INFINITY;
+    return Math.max(this.#dueMsOf(this.#sync), this.#allowances.get(job) ?? this.#minMs);
   }
 
   #onFailure(job: Job, err: unknown): void {

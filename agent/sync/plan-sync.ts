@@ -12,7 +12,6 @@ import type { DesiredFile, DesiredTree, PlanInput, PreviewedContents, TreeChange
 import { treeRoots } from '../plan/trees.ts';
 import { recordedRoots, scanRoots } from '../volume/scan/scan-roots.ts';
 import { isUntouched, scanTree } from '../volume/scan/scan-tree.ts';
-import type { PlannedFrom } from './baseline.ts';
 import { checkReach } from './check-reach.ts';
 import { listEntries, type Repository } from './list-entries.ts';
 import { findAttributes, markFiles } from './mark-attributes.ts';
@@ -24,8 +23,10 @@ import type { SyncDependencies } from './sync-dependencies.ts';
 type Planning = Repository & Pick<SyncDependencies, 'lfs' | 'root' | 'lock' | 'mounts' | 'baseline'>;
 
 /** A plan, and what it is based on. */
-interface Planned extends LaidOut, PlannedFrom {
+interface Planned extends LaidOut {
   plan: Plan;
+  /** Whether every file in the data volume was checked for it. */
+  hasCheckedAll: boolean;
 }
 
 /**
@@ -36,8 +37,8 @@ export async function planSync(aim: SyncAim, dependencies: Planning): Promise<Pl
   const narrowed = await narrowSync(aim, dependencies);
   const { result } = narrowed ? await planFor(narrowed, aim, dependencies) : {};
   if (narrowed && result?.kind === 'plan') {
-    const { desired, attributes, isOfAll } = narrowed;
-    return { plan: result.plan, desired, attributes, hasLinks: false, isOfAll };
+    const { desired, attributes, isPartial } = narrowed;
+    return { plan: result.plan, desired, attributes, hasLinks: false, hasCheckedAll: !isPartial };
   }
   const { result: whole, ...facts } = await planEverything(aim, dependencies);
   if (whole.kind === 'refused') {
@@ -45,7 +46,7 @@ export async function planSync(aim: SyncAim, dependencies: Planning): Promise<Pl
     if (!aim.intent.profile.dryRun) dependencies.lock.check();
     throw syncProblems(whole.reason, whole.problems);
   }
-  return { ...facts, plan: whole.plan, isOfAll: true };
+  return { ...facts, plan: whole.plan, hasCheckedAll: true };
 }
 
 /** Plans from a check of all files, and returns the conflicts. Records nothing. */
@@ -166,7 +167,10 @@ export async function determineContents(
  * Returns a reduced input if the manifest is known to cover the rest: the difference between two commits soon after a
  * check of all files, or after a check that finds them all unchanged. Undefined otherwise.
  */
-async function narrowSync(aim: SyncAim, dependencies: Planning): Promise<(PlanPart & PlannedFrom) | undefined> {
+async function narrowSync(
+  aim: SyncAim,
+  dependencies: Planning,
+): Promise<(PlanPart & { attributes: CommitAttributes }) | undefined> {
   const { baseline, clone, root, heapBytes } = dependencies;
   const { intent, mappings, manifest, values, signal } = aim;
   const { applied } = manifest;
@@ -196,7 +200,7 @@ async function narrowSync(aim: SyncAim, dependencies: Planning): Promise<(PlanPa
   const narrowed = narrowChange({ mappings, changes, manifest, values, isExcluded, prune });
   if (!narrowed) return undefined;
   const attributes = await narrowAttributes(changes, narrowed, aim, dependencies);
-  return { ...narrowed, isPartial: isTrusted, attributes, isOfAll: !isTrusted };
+  return { ...narrowed, isPartial: isTrusted, attributes };
 }
 
 /** Returns the attributes of the last sync, updated for the files that changed. */

@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../../shared/domain/limits/backoff.ts';
-import { spreadPause } from '../../shared/domain/text/duration.ts';
+import { spreadPause, timerMs } from '../../shared/domain/text/duration.ts';
 import { codeOf } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Verification } from '../gateway/verification.ts';
@@ -141,11 +142,14 @@ export class SyncJob implements Job {
     this.#options.onDue(isUrgent);
   }
 
-  /** Acts on the verdict. Nothing cancels a sync but a change of the resource, and nothing at all once files move. */
-  async run(): Promise<void> {
+  /**
+   * Acts on the verdict. The signal only keeps a sync from beginning: one that has begun is aborted by a change of the
+   * resource that {@link CurrentSync} doesn't tolerate, and by nothing once files move.
+   */
+  async run(signal: AbortSignal): Promise<void> {
     this.#isOutdated = false;
     this.#options.access.forget(this);
-    const pauseMs = await this.#act();
+    const pauseMs = await this.#act(signal);
     this.#dueAt = performance.now() + (this.#isOutdated ? 0 : pauseMs);
   }
 
@@ -157,15 +161,16 @@ export class SyncJob implements Job {
   }
 
   /** Returns the time until the next run (ms). */
-  async #act(): Promise<number> {
+  async #act(signal: AbortSignal): Promise<number> {
     const verdict = this.#verdict;
     this.#intent = intentAfter(verdict, this.#intent);
-    if (this.#intent) return await this.#pursue(this.#intent);
+    if (this.#intent) return await this.#pursue(this.#intent, signal);
     return verdict.kind === 'act' ? IDLE_MS : await this.#wait(verdict);
   }
 
   /** Reports why there is nothing to sync, and lets the gateway start if allowed. */
   async #wait(verdict: Exclude<Verdict, { kind: 'act' }>): Promise<number> {
+    this.#fetchAt = undefined;
     if (verdict.kind === 'unknown') {
       this.#graceEndsAt ??= performance.now() + API_GRACE_MS;
       const graceMs = this.#graceEndsAt - performance.now();
@@ -177,16 +182,17 @@ export class SyncJob implements Job {
     return IDLE_MS;
   }
 
-  async #pursue(intent: Intent): Promise<number> {
-    const delayMs = await this.#fetchDelayOf(intent);
-    if (delayMs > 0 || this.#isOutdated) return delayMs;
-    this.#fetchAt = undefined;
+  /** Syncs, and returns the time until the next run (ms); 0 if the sync was aborted, or is wanted no longer. */
+  async #pursue(intent: Intent, signal: AbortSignal): Promise<number> {
+    await this.#awaitTurn(intent, signal);
     const stamp = await this.#options.access.stamp();
+    if (signal.aborted || this.#isOutdated) return 0;
+    this.#fetchAt = undefined;
     const started = performance.now();
     const ending = this.#current.begin(intent);
     let outcome: Synced;
     try {
-      outcome = await this.#sync(intent, ending);
+      outcome = await this.#runSync(intent, ending);
     } catch (error) {
       const standing = this.#current.end(true);
       if (standing !== 'valid') {
@@ -204,7 +210,7 @@ export class SyncJob implements Job {
     return this.#nextCheckMs(intent);
   }
 
-  async #sync(intent: Intent, signal: AbortSignal): Promise<Synced> {
+  async #runSync(intent: Intent, signal: AbortSignal): Promise<Synced> {
     const { sync, previews, observers } = this.#options;
     const tellEnd = async (outcome?: Synced) => {
       for (const observer of observers) await observer.onSyncEnd?.(outcome);
@@ -238,15 +244,15 @@ export class SyncJob implements Job {
     if (!outcome.isWithoutGit) this.#commit = intent.commit;
   }
 
-  /** Returns the remaining delay (ms) of a fetch, so that those of many gateways are spread. */
-  async #fetchDelayOf(intent: Intent): Promise<number> {
+  /** Spreads the fetches of many gateways. A change in the meantime doesn't prolong the delay. */
+  async #awaitTurn(intent: Intent, signal: AbortSignal): Promise<void> {
     const { isAtHand, previews } = this.#options;
-    if (intent.commit === this.#commit) return 0;
-    // A sync reports the reason of an error.
-    if (!previews.lacksFilesOf(intent) && (await isAtHand(intent).catch(() => false))) return 0;
+    if (intent.commit === this.#commit) return;
+    // A sync reports the reason of an error. A previewed commit has its directories, but not the files that it changes.
+    if (!previews.lacksFilesOf(intent) && (await isAtHand(intent).catch(() => false))) return;
     const now = performance.now();
     this.#fetchAt ??= now + fetchDelay(this.#resource?.gateways ?? 0, Math.random());
-    return Math.max(0, this.#fetchAt - now);
+    await sleep(timerMs(this.#fetchAt - now), undefined, { signal }).catch(() => {});
   }
 
   /** Returns the error, if any. The files are delivered, so it is retried and isn't a failed sync. */

@@ -16,19 +16,21 @@ import type { SyncDependencies } from './sync-dependencies.ts';
 import { verifyCommit } from './verify-commit.ts';
 import { withRemedies } from './with-remedies.ts';
 
-// A sync, step by step. Each type is made from the one before it:
+// A sync, step by step, from a change of the resource to the report. Its types, and where they are made:
 //
-//   WatchedResource   the fields of the GatewaySync that the agent uses              resource/watch-resource.ts
-//   Verdict           whether to act, with a reason if not                           resource/judge-resource.ts
-//   Intent            a commit and a profile that belong together                    resource/judge-resource.ts
-//   SyncAim           the intent with rendered mappings, template values, manifest   sync-aim.ts
-//   Plan              the changes of files and directories that achieve it           plan/plan-changes.ts
-//   Move              one step on the disk, listed in the journal before the first   volume/moves/list-moves.ts
-//   ManifestUpdate    the records of delivered files that change with the plan       plan/next-manifest.ts
-//   SyncOutcome       what has been done                                             here
-//   Finding           the part of it that the report shows                           report/announcement-of.ts
+//   WatchedResource   the fields of the GatewaySync that the agent uses                 resource/watch-resource.ts
+//   Verdict           whether to act, with a reason if not                              resource/judge-resource.ts
+//   Intent            a commit and a profile that belong together                       resource/judge-resource.ts
+//   SyncAim           the intent with rendered mappings, template values, manifest      sync/sync-aim.ts
+//   Plan              the changes of files and directories that achieve it              plan/plan-changes.ts
+//   Move              one step on the disk; the journal lists all before the first      volume/moves/list-moves.ts
+//   ManifestUpdate    the records of files that change with the plan                    plan/next-manifest.ts
+//   Applied           the release that the manifest records as delivered                here
+//   SyncOutcome       what the sync has done                                            here
+//   Finding           the part of the outcome that the report shows, if it is new       report/announcement-of.ts
 //
-// `sync-job.ts` decides when a sync is due. Afterwards, it notifies the gateway, checks its health, and reports.
+// `sync-job.ts` decides when a sync is due. Afterwards, it notifies the gateway, begins to verify its health, and
+// announces the outcome (report/announcer.ts), which report/reports.ts writes in the background.
 
 /** Result of a sync or a dry run. */
 export type Synced = SyncOutcome<'synced' | 'planned'>;
@@ -37,8 +39,9 @@ export type Synced = SyncOutcome<'synced' | 'planned'>;
 const MAX_REWRITES = 3;
 
 /**
- * Syncs the data volume to the commit and the profile, or plans that in a dry run. A full clone is deleted and fetched
- * again, once.
+ * Syncs the data volume to the commit and the profile, or plans that in a dry run. Takes all steps again after a remedy:
+ * a commit that can't be read is fetched again, a damaged or full clone is made again (each once), and a file that can't
+ * be linked to is written.
  */
 export async function sync(
   intent: Intent,
@@ -73,12 +76,13 @@ async function takeSteps(
   if (delivered) return await recordDelivered(delivered, aim, dependencies);
   await provideCommit(aim, dependencies);
   const keys = await verifyCommit(aim, dependencies);
-  const { plan, desired, attributes, hasLinks, isOfAll } = await planSync(aim, dependencies);
+  const { plan, desired, attributes, hasLinks, hasCheckedAll } = await planSync(aim, dependencies);
+  if (hasCheckedAll && !intent.profile.dryRun) dependencies.baseline.onCheck();
   await checkFiles(plan, desired, aim, dependencies);
   if (!intent.profile.dryRun) {
     await deliver(plan, { ...aim, keys }, dependencies);
     const recipe = hasLinks ? undefined : recipeOf(aim, dependencies);
-    dependencies.baseline.onSynced(recipe, plan, { attributes, isOfAll });
+    dependencies.baseline.onSynced(recipe, plan, attributes);
   }
   await pinCommit(intent, dependencies);
   const outcome = await outcomeOf(plan, intent, dependencies);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { after, before } from 'node:test';
+import { stateInData } from '../../agent/volume/state/state-errors.ts';
 import { findBinaries } from '../../scripts/testbed/find-binaries.ts';
 import { startGuarded } from '../../scripts/testbed/guarded-process.ts';
 import type { SyncReport } from '../../shared/api/sync-report.ts';
@@ -157,6 +158,19 @@ step('a Job starts with its files and completes, and its sidecar ends with it', 
   assert.equal(pod?.status.phase, 'Succeeded');
   assert.equal(pod?.status.initContainerStatuses?.[0]?.state.terminated?.exitCode, 0);
   await kubectl('delete', 'job/job', '--namespace', site, '--wait=true');
+});
+
+step('a Job with the image of the agent moves a state directory with the commands in the message', async () => {
+  const { message } = stateInData({ data: 'www', usual: 'www/.sync-agent', place: 'state', isComplete: true });
+  const commands = message.slice(message.indexOf(': test ') + 2);
+  const before = 'cd /data; mkdir -p www/.sync-agent/trees/a; ln -s .sync-agent/trees/a www/site';
+  const after = 'test -d state/trees/a; test -d www/site/; readlink www/.sync-agent';
+  const moving = template('move', ['sh', '-ec', `${before}; ${commands}; ${after}`], { restartPolicy: 'Never' });
+  const spec = { template: { ...moving, metadata: {} }, backoffLimit: 0 };
+  await apply({ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'move', namespace: site }, spec });
+  await kubectl('wait', '--for=condition=Complete', 'job/move', '--namespace', site, '--timeout=120s');
+  assert.equal((await kubectl('logs', 'job/move', '--namespace', site)).trim(), 'sync.io/state-directory=state');
+  await kubectl('delete', 'job/move', '--namespace', site, '--wait=true');
 });
 
 step('a sidecar that exits is restarted, without effect on its gateway', async () => {

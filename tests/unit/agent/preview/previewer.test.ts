@@ -64,7 +64,7 @@ function previewerOf(preview: PreviewerOptions['preview'] = unchanged) {
   /** A sync of a release, after which the preview runs again. */
   const deliver = async (release: typeof OLD) => {
     world.applied = release;
-    previewer.onSyncEnd();
+    previewer.onSyncEnd({ kind: 'synced' });
     await run();
   };
   const commits = () => shown.map((each) => each?.commit);
@@ -105,7 +105,7 @@ suite('the previewer', () => {
     assert.deepEqual([shown.length, shown[1], previewer.dueMs], [2, undefined, 0]);
     await run();
     assert.equal(shown.length, 3);
-    previewer.onSyncEnd();
+    previewer.onSyncEnd({ kind: 'synced' });
     await run();
     assert.equal(shown.length, 3, 'a sync of the same release changes nothing');
     await deliver({ ...OLD, time: 'later' });

@@ -170,3 +170,76 @@ test('a job that throws is retried, while others go on', slow, async () => {
   await new JobQueue({ sync, others: [broken, other], log }).run(stop.signal);
   assert.deepEqual(story, ['broken', 'other', 'broken']);
 });
+
+test('jobs take turns, even if one of them is always cancelled for a sync', async () => {
+  const story: string[] = [];
+  const stop = new AbortController();
+  let isSyncDue = false;
+  const sync = {
+    name: 'sync',
+    get dueMs() {
+      return isSyncDue ? 0 : Number.POSITIVE_INFINITY;
+    },
+    run: async () => {
+      isSyncDue = false;
+    },
+  };
+  const cancelled = {
+    name: 'cancelled',
+    dueMs: 0,
+    run: async (signal: AbortSignal) => {
+      story.push('cancelled');
+      isSyncDue = true;
+      queue.onSyncDue(false);
+      assert.ok(signal.aborted);
+    },
+  };
+  const last = {
+    name: 'last',
+    dueMs: 0,
+    run: async () => {
+      story.push('last');
+      if (story.length === 4) stop.abort();
+    },
+  };
+  const queue = new JobQueue({ sync, others: [cancelled, last], log });
+  await queue.run(stop.signal);
+  assert.deepEqual(story, ['cancelled', 'last', 'cancelled', 'last']);
+});
+
+test('a change of the resource makes a sync due that has just thrown', async () => {
+  let runs = 0;
+  const stop = new AbortController();
+  const sync = {
+    name: 'sync',
+    dueMs: 0,
+    run: async () => {
+      runs += 1;
+      if (runs === 20) return stop.abort();
+      setImmediate(() => queue.onSyncDue(false));
+      throw new Error('no');
+    },
+  };
+  const queue = new JobQueue({ sync, others: [], log });
+  await queue.run(AbortSignal.any([stop.signal, AbortSignal.timeout(10_000)]));
+  assert.equal(runs, 20);
+});
+
+test('no other job runs while a fetch waits for its turn', async (t) => {
+  t.mock.method(Math, 'random', () => 0.01);
+  const story: string[] = [];
+  const { loop, stop, run } = await loopOf(t, {
+    sync: async ({ commit }) => {
+      story.push(commit.slice(0, 1));
+      if (story.length === 3) stop();
+      return synced;
+    },
+    tidy: async (signal) => {
+      story.push('tidy');
+      loop.onResource({ ...checkedResource(2), commit: 'c'.repeat(40), gateways: 500 });
+      await endless(signal);
+    },
+  });
+  await run(checkedResource(), 30_000);
+  assert.deepEqual(story, ['a', 'tidy', 'c']);
+});
