@@ -1,6 +1,4 @@
-import { spawn } from 'node:child_process';
 import { createHash, hash } from 'node:crypto';
-import { once } from 'node:events';
 import {
   accessSync,
   constants,
@@ -21,6 +19,7 @@ import { type ContentSink, type ContentSource, contentAtHand, deliverContent } f
 import { changed } from '../../disk/changed.ts';
 import type { Directory } from '../../disk/directory.ts';
 import { fingerprintOf } from '../../disk/fingerprint-of.ts';
+import { flushFileSystem } from '../../disk/flush-file-system.ts';
 import { forEachLimited } from '../../disk/for-each.ts';
 import { contentOf } from '../../disk/hash-file.ts';
 import { OpenFile } from '../../disk/open-file.ts';
@@ -40,6 +39,8 @@ export interface StagingOptions extends ContentSource {
   fileSystem: string;
   root: DataRoot;
   groupWrite: boolean;
+  /** Ends the flush. */
+  signal?: AbortSignal;
 }
 
 /** A file to write. */
@@ -206,22 +207,14 @@ const CONCURRENCY = 16;
 const MANY = 64;
 
 /** Flushes the files to the disk. */
-async function flushFiles(records: OwnedFile[], { directory, fileSystem }: StagingOptions): Promise<void> {
-  if (records.length >= MANY && (await flushFileSystem(fileSystem))) return;
+async function flushFiles(records: OwnedFile[], { directory, fileSystem, signal }: StagingOptions): Promise<void> {
+  if (records.length >= MANY && (await flushFileSystem(fileSystem, signal))) return;
   directory.flush();
   await forEachLimited(records.entries(), CONCURRENCY, async ([index, record]) => {
+    signal?.throwIfAborted();
     if (record.symlink) return; // its text is in the directory
     const isWritable = (modeOf(record, false) & 0o200) !== 0;
     using file = new OpenFile(directory.at(`${index}`), isWritable ? 'r+' : 'r');
     await flush(file.descriptor);
   });
-}
-
-/** Flushes with sync(1), because Node has no such function; returns false if it is missing or fails. */
-async function flushFileSystem(directory: string): Promise<boolean> {
-  const child = spawn('sync', ['--file-system', directory], { stdio: 'ignore' });
-  return await once(child, 'close').then(
-    ([code]) => code === 0,
-    () => false,
-  );
 }
