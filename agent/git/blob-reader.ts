@@ -139,29 +139,6 @@ export class BlobReader implements AsyncDisposable {
   }
 }
 
-/** Result of a survey of blobs, each listed once. */
-export interface BlobSurvey {
-  /** Blobs that the repository doesn't have. */
-  missing: string[];
-  /** Blobs that have the size of a Git LFS pointer. */
-  small: string[];
-}
-
-/** Finds missing blobs and possible pointers, without querying any server. */
-export async function surveyBlobs(
-  git: Git,
-  gitDir: string,
-  blobs: string[],
-  signal?: AbortSignal,
-): Promise<BlobSurvey> {
-  const survey: BlobSurvey = { missing: [], small: [] };
-  for (const [blob, size] of await listSizes(git, gitDir, blobs, signal)) {
-    if (size === undefined) survey.missing.push(blob);
-    else if (size >= MIN_POINTER_BYTES && size < MAX_POINTER_BYTES) survey.small.push(blob);
-  }
-  return survey;
-}
-
 /** Returns the sizes of blobs in bytes; undefined for blobs that aren't in the repository. */
 export async function listSizes(
   git: Git,
@@ -182,13 +159,17 @@ export async function listSizes(
   return new Map(distinct.map((blob, index) => [blob, Number.isNaN(sizes[index]) ? undefined : sizes[index]]));
 }
 
-/** Returns the Git LFS pointers among small blobs, all of which must be in the repository. */
+/** Returns the Git LFS pointers among blobs; skips missing blobs. */
 export async function readPointers(
   git: Git,
   gitDir: string,
-  small: string[],
+  blobs: string[],
   signal?: AbortSignal,
 ): Promise<LfsPointer[]> {
+  const sizes = await listSizes(git, gitDir, blobs, signal);
+  const small = [...sizes].flatMap(([blob, size = 0]) =>
+    size >= MIN_POINTER_BYTES && size < MAX_POINTER_BYTES ? [blob] : [],
+  );
   if (small.length === 0) return [];
   await using reader = new BlobReader(git, gitDir, signal);
   reader.announce(small);

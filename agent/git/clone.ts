@@ -6,7 +6,7 @@ import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import type { LfsPointer } from '../plan/lfs-pointer.ts';
 import type { OnEntry } from '../plan/memory-budget.ts';
 import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
-import { BlobReader, type BlobSurvey, listSizes, readPointers, surveyBlobs } from './blob-reader.ts';
+import { BlobReader, listSizes, readPointers } from './blob-reader.ts';
 import { type AttributesQuery, checkAttributes } from './check-attributes.ts';
 import {
   type CommitSource,
@@ -62,10 +62,11 @@ export class Clone {
   readonly modules: ModuleStore;
   readonly #options: CloneOptions;
   readonly #git: Git;
-  /** Whether files can be omitted, until the server refuses to send one by its ID, or git rejects harmless objects. */
-  #canFilter = true;
-  /** Whether small files are missing as well: deltas against them would be useless. */
-  #lacksSmallFiles = false;
+  /**
+   * Files that the server leaves out of a commit after the first: all if the clone lacks even small ones, because deltas
+   * against them would be useless. None if the server sends no file by its ID, or git rejects harmless objects.
+   */
+  #filter: FetchOptions['filter'] = LIMIT_FILTER;
 
   constructor(options: CloneOptions) {
     this.#options = options;
@@ -83,7 +84,7 @@ export class Clone {
     await this.repository.openFor(commit);
     const { log, path } = this.#options;
     const lookup = new Clone({ ...this.#options, path: join(path, LOOKUP) });
-    lookup.#canFilter = this.#canFilter;
+    lookup.#filter = this.#filter && LIMIT_FILTER;
     try {
       await lookup.repository.borrow(this.repository);
       return await run(lookup);
@@ -135,50 +136,42 @@ export class Clone {
       await this.repository.openFor(source.commit);
       if (await this.adopt(source.commit)) return source.commit;
     }
-    const filter = isWhole || !this.#canFilter ? undefined : LIMIT_FILTER;
+    const filter = isWhole || !this.#filter ? undefined : LIMIT_FILTER;
     this.repository.onFetch({ isPartial: filter !== undefined });
     const commit = await fetchRef(this.#git, source, { ...this.#optionsOf(way), filter });
     this.repository.onFetched(commit);
     return commit;
   }
 
-  /** Returns the blobs that were omitted. */
+  /** Returns the blobs that were omitted, each once. */
   async missing(blobs: string[], signal?: AbortSignal): Promise<string[]> {
-    return this.repository.contents.isPartial ? (await this.survey(blobs, signal)).missing : [];
-  }
-
-  /** Returns the blobs that were omitted, and the others that might be Git LFS pointers. */
-  async survey(blobs: string[], signal?: AbortSignal): Promise<BlobSurvey> {
-    const { isPartial } = this.repository.contents;
+    if (!this.repository.contents.isPartial) return [];
     // Git searches its directories again for each missing blob, so the first one represents all of them.
-    const isSample = this.#lacksSmallFiles && blobs.length > MANY_BLOBS;
-    const isNoneThere = isSample && (await this.#surveyOnDisk(blobs.slice(0, 1), signal)).missing.length > 0;
-    if (isNoneThere) return { missing: [...new Set(blobs)], small: [] };
-    const { missing, small } = await this.#surveyOnDisk(blobs, signal);
-    return { missing: isPartial ? missing : [], small };
+    const isSample = this.#filter === NO_FILES && blobs.length > MANY_BLOBS;
+    if (isSample && (await this.#absent(blobs.slice(0, 1), signal)).length > 0) return [...new Set(blobs)];
+    return await this.#absent(blobs, signal);
   }
 
   /**
-   * Fetches blobs that were omitted, and returns those that might be Git LFS pointers. Fetches all small files of the
-   * commit if it is small or many of its files are needed, and all files if the server serves none by ID.
+   * Fetches blobs that were omitted. Fetches all small files of the commit first if it is small or many of its files are
+   * needed, and all files if the server serves none by ID.
    */
-  async fetchBlobs(source: CommitSource, blobs: string[], way: Way): Promise<string[]> {
+  async fetchBlobs(source: CommitSource, blobs: string[], way: Way): Promise<void> {
     await this.repository.heal();
-    const comesWhole = this.#lacksSmallFiles && (await this.#isBetterWhole(blobs.length, source.commit, way.signal));
-    if (comesWhole) {
-      await this.#refetch(source, { ...way, filter: LIMIT_FILTER });
-      this.#lacksSmallFiles = false;
+    let missing = blobs;
+    if (this.#filter === NO_FILES && (await this.#isBetterWhole(blobs.length, source.commit, way.signal))) {
+      await this.#refetch(source, LIMIT_FILTER, way);
+      this.#filter = LIMIT_FILTER;
+      missing = await this.#absent(blobs, way.signal);
     }
-    const { missing, small } = comesWhole ? await this.#surveyOnDisk(blobs, way.signal) : { missing: blobs, small: [] };
     try {
       await this.fetchBlobsById(source, missing, way);
     } catch (error) {
       if (!(error instanceof TerminalError && error.code === 'git.refNotFound'))
         throw faultOfFetch(error, source.commit);
-      this.#canFilter = false;
-      await this.#refetch(source, { ...way, filter: undefined });
+      this.#filter = undefined;
+      await this.#refetch(source, undefined, way);
     }
-    return [...small, ...(await this.#surveyOnDisk(missing, way.signal)).small];
   }
 
   /** Fetches blobs by their IDs, with no fallback if the git server doesn't serve them by ID. */
@@ -242,14 +235,9 @@ export class Clone {
     await checkAttributes(this.#git, this.repository.path, query, onPath);
   }
 
-  /** Returns the Git LFS pointers among blobs; skips missing blobs. */
+  /** Returns the Git LFS pointers among blobs; see {@link readPointers}. */
   async pointers(blobs: string[], signal?: AbortSignal): Promise<LfsPointer[]> {
-    return await this.pointersAmong((await this.#surveyOnDisk(blobs, signal)).small, signal);
-  }
-
-  /** Returns the Git LFS pointers among small blobs. */
-  async pointersAmong(small: string[], signal?: AbortSignal): Promise<LfsPointer[]> {
-    return await readPointers(this.#git, this.repository.path, small, signal);
+    return await readPointers(this.#git, this.repository.path, blobs, signal);
   }
 
   blobs(): BlobReader {
@@ -269,29 +257,29 @@ export class Clone {
     this.repository.onFetch({ isPartial: filter !== undefined });
     const { isRefetch = false, isBare = false } = source;
     const used = await fetchCommit(this.#git, source, { ...this.#optionsOf(way), filter, isRefetch });
-    // The files of the previous commit remain.
-    if (!isBare || !isNext || used !== NO_FILES) this.#lacksSmallFiles = used === NO_FILES;
-    if (filter && !used) this.#canFilter = false;
+    if (filter && !used) this.#filter = undefined;
+    // The files of the previous commit remain if only directories are fetched.
+    if (this.#filter && !(isBare && isNext && used === NO_FILES)) this.#filter = used ?? LIMIT_FILTER;
   }
 
   /**
    * Returns the filter for a fetch: none if all files are needed or couldn't be fetched later. Otherwise it excludes
-   * all files of a first commit, and large files of later ones.
+   * all files of a first commit.
    */
   #filterFor({ isWhole, isBare }: FetchRequest): FetchOptions['filter'] {
-    if (isWhole || !this.#canFilter) return undefined;
+    if (isWhole || !this.#filter) return undefined;
     const isFirst = this.repository.contents.commit === undefined;
-    return isBare || isFirst || this.#lacksSmallFiles ? NO_FILES : LIMIT_FILTER;
+    return isBare || isFirst ? NO_FILES : this.#filter;
   }
 
-  /** Fetches everything of the current commit again, including files that were omitted. */
-  async #refetch(source: CommitSource, options: Way & Pick<FetchOptions, 'filter'>): Promise<void> {
-    const refetch = { ...this.#optionsOf(options), filter: options.filter, isRefetch: true };
-    await fetchCommit(this.#git, source, refetch);
+  /** Fetches the current commit again, with files that were omitted. */
+  async #refetch(source: CommitSource, filter: FetchOptions['filter'], way: Way): Promise<void> {
+    await fetchCommit(this.#git, source, { ...this.#optionsOf(way), filter, isRefetch: true });
   }
 
-  async #surveyOnDisk(blobs: string[], signal: AbortSignal | undefined): Promise<BlobSurvey> {
-    return await surveyBlobs(this.#git, this.repository.path, blobs, signal);
+  async #absent(blobs: string[], signal: AbortSignal | undefined): Promise<string[]> {
+    const sizes = await listSizes(this.#git, this.repository.path, blobs, signal);
+    return [...sizes.keys()].filter((blob) => sizes.get(blob) === undefined);
   }
 
   #optionsOf({ access, signal }: Way) {
@@ -301,7 +289,7 @@ export class Clone {
 
   /** Checks whether to fetch all small files of a commit instead of the needed files by ID. */
   async #isBetterWhole(wanted: number, commit: string, signal: AbortSignal | undefined): Promise<boolean> {
-    const request = { gitDir: this.repository.path, commit, signal };
-    return await hasFewEntries(this.#git, request, (entries) => entries <= Math.max(MANY_BLOBS, wanted * 4));
+    const limit = Math.max(MANY_BLOBS, wanted * 4);
+    return await hasFewEntries(this.#git, { gitDir: this.repository.path, commit, signal }, limit);
   }
 }

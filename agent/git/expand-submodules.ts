@@ -1,7 +1,6 @@
 import { isWithin, joinPath } from '../../shared/domain/files/relative-path.ts';
 import { parseRepository } from '../../shared/domain/git/repository.ts';
 import { isTyped, TerminalError, withMessage } from '../../shared/errors.ts';
-import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
 import { isLocalAddress } from '../../shared/io/local-address.ts';
 import type { OnEntry } from '../plan/memory-budget.ts';
@@ -9,6 +8,7 @@ import type { TreeEntry } from '../plan/plan-input.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import type { Clone } from './clone.ts';
 import { type AccessFiles, withGitAccess } from './git-access.ts';
+import { provideBlobs } from './provide-blobs.ts';
 import { submoduleUrl } from './submodule-url.ts';
 
 export interface Expansion {
@@ -99,16 +99,11 @@ class Run {
 
   /** Returns the URLs of the submodules of a commit, by their paths in it. */
   async #urls({ commit, path }: Holder): Promise<Map<string, string>> {
-    const { clone, accessFiles } = this.#tools;
-    const { intent, signal } = this.#expansion;
-    const request = { commit, sources: ['.gitmodules'], signal };
+    const { clone } = this.#tools;
+    const request = { commit, sources: ['.gitmodules'], signal: this.#expansion.signal };
     const [file] = await clone.list(request, this.#onEntryOf(path));
     if (file?.kind !== 'file') throw noGitmodules(path);
-    const missing = await clone.missing([file.blob], signal);
-    if (missing.length > 0) {
-      const fetch = (access: GitAccess) => clone.fetchBlobs(intent, missing, { access, signal });
-      await withGitAccess({ ...intent, signal }, accessFiles, fetch);
-    }
+    await provideBlobs([file.blob], this.#expansion, this.#tools);
     return await clone.modules.urls(file.blob);
   }
 

@@ -111,17 +111,17 @@ export async function listAbove(git: Git, request: TreeRequest, onEntry: OnEntry
   return found.filter(({ kind }) => kind !== 'file');
 }
 
-/** Checks whether the number of files and directories in a commit is small enough, and stops counting if it isn't. */
+/** Checks whether a commit has at most this number of files and directories, and stops counting if it has more. */
 export async function hasFewEntries(
   git: Git,
   { gitDir, commit, signal }: Omit<TreeRequest, 'sources'>,
-  isFew: (entries: number) => boolean,
+  limit: number,
 ): Promise<boolean> {
   const command = ['ls-tree', '-z', '-r', '-t', '--name-only', '--full-tree', commit];
   let entries = 0;
   for await (const records of recordsFrom(git, gitDir, command, signal)) {
     entries += records.length;
-    if (!isFew(entries)) return false;
+    if (entries > limit) return false;
   }
   return true;
 }

@@ -1,9 +1,9 @@
 import { TransientError } from '../../shared/errors.ts';
-import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { ContentReader } from '../content/content-reader.ts';
 import { CLONE_VOLUME } from '../disk/volume-error.ts';
 import type { FetchRequest } from '../git/clone.ts';
 import { withGitAccess } from '../git/git-access.ts';
+import { provideBlobs } from '../git/provide-blobs.ts';
 import type { DesiredFile } from '../plan/plan-input.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import type { SyncAim } from './sync-aim.ts';
@@ -106,21 +106,20 @@ function asGitSays(error: unknown): unknown {
  */
 export async function provideFiles(
   files: DesiredFile[],
-  { intent, signal }: SyncAim,
-  { clone, lfs, accessFiles }: Pick<SyncDependencies, 'clone' | 'lfs' | 'accessFiles'>,
+  aim: SyncAim,
+  dependencies: Pick<SyncDependencies, 'clone' | 'lfs' | 'accessFiles'>,
 ): Promise<void> {
-  const { missing, small } = await clone.survey(
+  const { intent, signal } = aim;
+  const { clone, lfs, accessFiles } = dependencies;
+  await provideBlobs(
     files.map(({ blob }) => blob),
-    signal,
+    aim,
+    dependencies,
   );
-  const source = { ...intent, signal };
-  const fetch = (access: GitAccess) => clone.fetchBlobs(intent, missing, { access, signal });
-  const fetched = missing.length > 0 ? await withGitAccess(source, accessFiles, fetch) : [];
-  const inLfs = new Set(files.flatMap((file) => (file.lfs ? [file.blob] : [])));
-  const mayPoint = [...small, ...fetched].filter((blob) => inLfs.has(blob));
-  const pointers = await lfs.missing(await clone.pointersAmong(mayPoint, signal));
+  const inLfs = files.flatMap((file) => (file.lfs ? [file.blob] : []));
+  const pointers = await lfs.missing(await clone.pointers(inLfs, signal));
   if (pointers.length === 0) return;
-  await withGitAccess(source, accessFiles, async (access) => {
+  await withGitAccess({ ...intent, signal }, accessFiles, async (access) => {
     await lfs.fetch(pointers, { ...intent, access, signal }).catch((error) => {
       throw asGitSays(error);
     });

@@ -1,6 +1,5 @@
-import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { wholeOf } from '../git/blob-reader.ts';
-import { withGitAccess } from '../git/git-access.ts';
+import { provideBlobs } from '../git/provide-blobs.ts';
 import type { SyncAim } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 
@@ -15,17 +14,13 @@ export interface BlobsToRead {
 /** Reads small blobs, each once. Fetches those that aren't on disk, all at once. */
 export async function readBlobs(
   { blobs, maxBytes, onContent }: BlobsToRead,
-  { intent, signal }: SyncAim,
-  { clone, accessFiles }: Pick<SyncDependencies, 'clone' | 'accessFiles'>,
+  aim: SyncAim,
+  dependencies: Pick<SyncDependencies, 'clone' | 'accessFiles'>,
 ): Promise<void> {
   const distinct = [...new Set(blobs)];
   if (distinct.length === 0) return;
-  const missing = await clone.missing(distinct, signal);
-  if (missing.length > 0) {
-    const fetch = (access: GitAccess) => clone.fetchBlobs(intent, missing, { access, signal });
-    await withGitAccess({ ...intent, signal }, accessFiles, fetch);
-  }
-  await using reader = clone.blobs();
+  await provideBlobs(distinct, aim, dependencies);
+  await using reader = dependencies.clone.blobs();
   reader.announce(distinct);
   for (const blob of distinct) {
     const content = await reader.open(blob);

@@ -91,8 +91,7 @@ suite('a preview', () => {
         'add config/d (New)',
       ]);
       const blob = (await repository.git('rev-parse', `${candidate.commit}:config/a`)).trim();
-      const { missing } = await sandbox.clone.survey([blob]);
-      assert.deepEqual(missing, [blob]);
+      assert.deepEqual(await sandbox.clone.missing([blob]), [blob]);
       server.requests.length = 0;
       await sandbox.sync(candidate);
       assert.deepEqual(await sandbox.files(), { 'config/a': '2', 'config/c': '1', 'config/d': 'new' });

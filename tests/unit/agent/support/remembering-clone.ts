@@ -53,8 +53,8 @@ export class RememberingClone extends LocalClone {
     return this.#memory.pins;
   }
 
-  override survey(blobs: string[]) {
-    return this.#memory.recall(['survey', blobs], () => super.survey(blobs));
+  override missing(blobs: string[]) {
+    return this.#memory.recall(['missing', blobs], () => super.missing(blobs));
   }
 
   override author(commit: string) {
@@ -73,8 +73,8 @@ export class RememberingClone extends LocalClone {
     return this.#memory.recall(['changes', pair], () => super.changes({ ...pair, signal }));
   }
 
-  override pointersAmong(small: string[]) {
-    return this.#memory.recall(['pointers', small], () => super.pointersAmong(small));
+  override pointers(blobs: string[]) {
+    return this.#memory.recall(['pointers', blobs], () => super.pointers(blobs));
   }
 
   override blobs(): BlobReader {
