@@ -2,7 +2,7 @@ import type { AdmissionregistrationV1WebhookClientConfig, V1MutatingWebhook } fr
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
-import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import type { KubernetesClient, PatchOperation } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Ownership } from './webhook-secret.ts';
 
@@ -46,18 +46,14 @@ export async function publishCaBundle(client: KubernetesClient, name: string, bu
     const { webhooks = [], metadata } = await client.getAs<WebhookConfiguration>(pathOf(name));
     const stale = webhooks.flatMap(({ clientConfig }, index) => (clientConfig.caBundle === caBundle ? [] : [index]));
     if (stale.length === 0) return false;
-    const patch = [
+    const patch: PatchOperation[] = [
       { op: 'test', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
-      ...stale.map((index) => ({ op: 'add', path: `/webhooks/${index}/clientConfig/caBundle`, value: caBundle })),
+      ...stale.map((index): PatchOperation => {
+        return { op: 'add', path: `/webhooks/${index}/clientConfig/caBundle`, value: caBundle };
+      }),
     ];
     try {
-      await client.request({
-        method: 'PATCH',
-        path: pathOf(name),
-        body: patch,
-        contentType: 'application/json-patch+json',
-        query: { fieldManager: FIELD_MANAGERS.controller },
-      });
+      await client.jsonPatch(pathOf(name), patch, { query: { fieldManager: FIELD_MANAGERS.controller } });
       return true;
     } catch (error) {
       // A failed test is 422: another client changed the configuration.

@@ -20,7 +20,7 @@ import { isForeignStatus } from './queue/affected.ts';
 import { Pace } from './queue/pace.ts';
 import type { Requeue } from './queue/queue.ts';
 import { ResourceState } from './resource-state.ts';
-import { writeStatus } from './status/write-status.ts';
+import { type StatusWrite, writeStatus } from './status/write-status.ts';
 import type { Parts } from './wire-parts.ts';
 
 const DEFAULT_INTERVAL_MS = 60_000;
@@ -54,21 +54,22 @@ export class Reconciler {
         this.forget(key);
         return undefined;
       }
-      const outcome = await this.#reconcileFrom(gatewaySync, key, state);
+      const outcome = await this.#reconcileFrom(gatewaySync, state, attempt);
       if (outcome.kind === 'done') return outcome.requeue;
-      gatewaySync = outcome.live;
+      gatewaySync = caches.observe(key, outcome.live);
     }
     return { ...deferred(0), isUrgent: true };
   }
 
   /** Reconciles one version of a resource, from the cache or a later one. */
-  async #reconcileFrom(gatewaySync: ObservedGatewaySync, key: ObjectKey, state: ResourceState): Promise<Outcome> {
+  async #reconcileFrom(gatewaySync: ObservedGatewaySync, state: ResourceState, attempt: number): Promise<Outcome> {
+    const { namespace, name } = gatewaySync;
+    const key = `${namespace}/${name}`;
     const { client, installation, commitStatuses, missingGateways } = this.#parts;
     const inputs = await this.#pace.run(key, () => this.#gatherInputs(gatewaySync, key, state));
     // Otherwise, a new leader could report fleets as ready until its first sweep. The git server is queried in parallel.
     if (await missingGateways.searchFirst(key)) return done(deferred(0));
     const { pods, query } = inputs;
-    const { namespace, name } = gatewaySync;
     const log = this.#parts.log.child({ namespace, name, reconcileId: randomUUID() });
     this.#announcePhase(state, gatewaySync, log);
     const isStarting = pods.some((pod) => pod.live && !inputs.reportOf(pod));
@@ -94,9 +95,9 @@ export class Reconciler {
     const waitMs = state.throttle.waitMs(gatewaySync.status, status, performance.now());
     if (waitMs > 0) return done(deferred(earliest(waitMs, againInMs)));
     state.decided = status;
-    const write = await writeStatus(client, gatewaySync, status);
+    const write = await writeStatus(client, gatewaySync, { status, attempt });
     if (write.kind === 'unchanged') state.decided = gatewaySync.status;
-    if (write.kind === 'conflict') return { kind: 'conflict', live: this.#parts.caches.observe(key, write.live) };
+    if (write.kind === 'conflict') return write;
     if (write.kind === 'gone') return done(undefined);
     if (write.kind === 'written') {
       const stored = { ...gatewaySync, status };
@@ -230,7 +231,7 @@ function subscriptionOf(
 }
 
 /** `conflict` if the resource has changed, so that everything must be decided again. */
-type Outcome = { kind: 'done'; requeue: Requeue } | { kind: 'conflict'; live: ObservedGatewaySync };
+type Outcome = { kind: 'done'; requeue: Requeue } | Extract<StatusWrite, { kind: 'conflict' }>;
 
 const done = (requeue: Requeue): Outcome => ({ kind: 'done', requeue });
 

@@ -1,8 +1,8 @@
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
-import { FIELD_MANAGERS } from '../../../shared/api/names.ts';
+import { FIELD_MANAGERS, ROLLOUT_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { isApiError, unlessStatus } from '../../../shared/io/kubernetes/api-error.ts';
-import { type KubernetesClient, METADATA_ONLY } from '../../../shared/io/kubernetes/client.ts';
+import { type KubernetesClient, METADATA_ONLY, type PatchOperation } from '../../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import type { ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
 import { mergePatchOf } from './merge-patch.ts';
@@ -13,32 +13,57 @@ export type StatusWrite =
   | { kind: 'conflict'; live: GatewaySync };
 
 /**
- * Writes a status that was decided from `gatewaySync`: sends one merge patch with the changed fields for this version,
- * or nothing. Throws other errors of the API server, and of the client if nothing can be written now.
+ * Writes a status that was decided from `gatewaySync`, or sends nothing if it is the same. The first attempt is for this
+ * version. Further ones are for versions that were just read: they allow changes that can wait for the next decision.
+ * Throws other errors of the API server, and of the client if nothing can be written now.
  */
 export async function writeStatus(
   client: KubernetesClient,
   gatewaySync: ObservedGatewaySync,
-  status: GatewaySyncStatus,
+  { status, attempt }: { status: GatewaySyncStatus; attempt: number },
 ): Promise<StatusWrite> {
   const { namespace, name, uid, resourceVersion } = gatewaySync;
   const patch = mergePatchOf(gatewaySync.status, status);
   if (!patch) return { kind: 'unchanged' };
   const path = gatewaySyncPath(namespace, name);
-  const body = { metadata: { uid, resourceVersion }, status: patch };
+  // The object can have 1 MiB, and its new status is known.
+  const options = { query: { fieldManager: FIELD_MANAGERS.controller }, accept: METADATA_ONLY };
   try {
-    // The object can have 1 MiB, and its new status is known.
-    const options = { query: { fieldManager: FIELD_MANAGERS.controller }, accept: METADATA_ONLY };
-    await client.mergePatch(`${path}/status`, body, options);
+    if (attempt === 1)
+      await client.mergePatch(`${path}/status`, { metadata: { uid, resourceVersion }, status: patch }, options);
+    else await client.jsonPatch(`${path}/status`, testedPatch(gatewaySync, status), options);
     return { kind: 'written' };
   } catch (error) {
     if (isApiError(error, 404)) return { kind: 'gone' };
-    if (!isApiError(error, 409)) throw error;
+    // A failed test is 422.
+    if (!isApiError(error, 409, 422)) throw error;
     const live = await unlessStatus(404, client.getAs<GatewaySync>(path));
     // Created again under the same name: the watch delivers it.
     if (live?.metadata.uid !== uid) return { kind: 'gone' };
-    // The conflict has another cause, such as a webhook, so that another attempt needs a delay.
+    // The error has another cause, such as a webhook, so that another attempt needs a delay.
     if (live.metadata.resourceVersion === resourceVersion) throw error;
     return { kind: 'conflict', live };
   }
+}
+
+/**
+ * Returns the JSON Patch (RFC 6902) that replaces the status if the spec, the orders, and the status are still those that
+ * it was decided from. A request or a push may be newer: the status contains the one that was handled, so that the next
+ * decision finds the other.
+ */
+function testedPatch(
+  { uid, generation, spec, orders, status: before }: ObservedGatewaySync,
+  status: GatewaySyncStatus,
+): PatchOperation[] {
+  const test = (path: string, value: unknown) => ({ op: 'test' as const, path, value });
+  const orderNames = spec.rollout ? (['approve', 'rollback', 'retry'] as const) : [];
+  return [
+    test('/metadata/uid', uid),
+    test('/metadata/generation', generation),
+    ...orderNames.map((order) =>
+      test(`/metadata/annotations/${ROLLOUT_ANNOTATIONS[order].replace('/', '~1')}`, orders?.[order] ?? null),
+    ),
+    test('/status', before),
+    { op: 'replace', path: '/status', value: status },
+  ];
 }

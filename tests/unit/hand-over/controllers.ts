@@ -121,7 +121,8 @@ export function observe(world: World, index: number, live?: ObservedGatewaySync)
   const seen = live ?? controller.cached;
   if (seen.spec.paused) {
     const asked = { question: undefined, answer: undefined };
-    return withController(world, index, { ...controller, ...asked, isAwake: false, turn: { seen, answer: undefined } });
+    const turn = { seen, answer: undefined, isAgain: live !== undefined };
+    return withController(world, index, { ...controller, ...asked, isAwake: false, turn });
   }
   const intents = readIntents(seen);
   const isDue = controller.nextQueryAt !== undefined && controller.nextQueryAt <= world.now;
@@ -137,7 +138,7 @@ export function observe(world: World, index: number, live?: ObservedGatewaySync)
     looks,
     nextQueryAt,
     isAwake: false,
-    turn: { seen, answer: answer ?? 'querying' },
+    turn: { seen, answer: answer ?? 'querying', isAgain: live !== undefined },
   });
 }
 
@@ -161,7 +162,7 @@ export function decideAndSend(world: World, index: number, setup: Setup, { isPat
   const controller = world.controllers[index] as Controller;
   const { turn, reports, mayWrite } = controller;
   if (!turn) return world;
-  const { seen } = turn;
+  const { seen, isAgain } = turn;
   const asking: PendingQuery = { kind: 'querying', forMs: isPatient ? 0 : 10_000 };
   const observation = {
     gatewaySync: seen,
@@ -186,7 +187,7 @@ export function decideAndSend(world: World, index: number, setup: Setup, { isPat
   if (isEqual(seen.status, status)) return withController(world, index, decided);
   // A replica that isn't the leader sends nothing; it retries later.
   if (!mayWrite) return fail(world, index, decided);
-  return withController(world, index, { ...decided, write: { seen, status } });
+  return withController(world, index, { ...decided, write: { seen, status, isAgain } });
 }
 
 /** The patch arrives at the API server; the response may be lost. */
@@ -195,11 +196,12 @@ export function land(world: World, index: number, setup: Setup, { isHeard = true
   const controller = world.controllers[index] as Controller;
   const { write, mayWrite } = controller;
   if (!write) return world;
-  const { seen, status } = write;
+  const { seen, status, isAgain } = write;
   const { uid, resourceVersion } = seen;
   const patch = mergePatchOf(seen.status, status);
   const quiet = { ...controller, write: undefined };
-  const after = answerOf(() => parts.withStatus(liveOf(world), { metadata: { uid, resourceVersion }, status: patch }));
+  const metadata = isAgain && passesTests(liveOf(world), seen) ? { uid } : { uid, resourceVersion };
+  const after = answerOf(() => parts.withStatus(liveOf(world), { metadata, status: patch }));
   if (after instanceof ApiError) {
     if (!isHeard || !mayWrite) return fail(world, index, quiet);
     const live = parts.projectGatewaySync(liveOf(world), controller.cached, world.now);
@@ -212,6 +214,10 @@ export function land(world: World, index: number, setup: Setup, { isHeard = true
   if (!isHeard) return fail(landed, index, quiet);
   return prune(withController(landed, index, mayWrite ? quiet : undefined));
 }
+
+/** The tests of the patch after a conflict. */
+const passesTests = ({ metadata, status = {} }: GatewaySync, seen: ObservedGatewaySync): boolean =>
+  metadata.generation === seen.generation && isEqual(status, seen.status);
 
 /** When a controller first saw the refs of edits: an edit counts from then. */
 function sightsOf({ cached, sights }: Controller, { spec }: ObservedGatewaySync, now: number): Controller['sights'] {

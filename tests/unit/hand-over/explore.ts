@@ -121,10 +121,11 @@ function makeKey(world: World): string {
         controller.turn && [
           observedId(controller.turn.seen),
           controller.turn.answer === 'querying' || controller.turn.answer?.kind,
+          controller.turn.isAgain,
         ],
         controller.write && [
           ...[place(Number(controller.write.seen.resourceVersion)), textOf(controller.write.seen.status)],
-          textOf(controller.write.status),
+          ...[textOf(controller.write.status), controller.write.isAgain],
         ],
       ],
   );

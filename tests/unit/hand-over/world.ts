@@ -60,9 +60,9 @@ export interface Controller {
   nextQueryAt: number | undefined;
   isAwake: boolean;
   /** The observation from which it will decide. */
-  turn: { seen: ObservedGatewaySync; answer: QueryResult | undefined | 'querying' } | undefined;
-  /** The patch in progress, and the version from which it was decided. */
-  write: { seen: ObservedGatewaySync; status: GatewaySyncStatus } | undefined;
+  turn: { seen: ObservedGatewaySync; answer: QueryResult | undefined | 'querying'; isAgain: boolean } | undefined;
+  /** The patch in progress, and the version from which it was decided; `isAgain` after a conflict. */
+  write: { seen: ObservedGatewaySync; status: GatewaySyncStatus; isAgain: boolean } | undefined;
 }
 
 export interface Agent {

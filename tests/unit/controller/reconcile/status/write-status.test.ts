@@ -12,17 +12,15 @@ const resource = (metadata: object, status: GatewaySyncStatus = { observedRef: '
 const decidedFrom = projectGatewaySync(resource({}), undefined, 0);
 
 /** Writes a status to an API server with this answer to the patch, and this stored resource. */
-async function write(status: GatewaySyncStatus, { answer = 200, live = resource({}) } = {}) {
+async function write(status: GatewaySyncStatus, { answer = 200, live = resource({}), attempt = 1 } = {}) {
   const sent: unknown[] = [];
-  const client = clientWith({
-    mergePatch: async (_: string, body: unknown) => {
-      sent.push(body);
-      if (answer !== 200) throw new ApiError(answer, '{}');
-      return live;
-    },
-    getAs: async () => live,
-  });
-  const outcome = await writeStatus(client, decidedFrom, status).catch(({ status }: ApiError) => status);
+  const patch = async (_: string, body: unknown) => {
+    sent.push(body);
+    if (answer !== 200) throw new ApiError(answer, '{}');
+    return live;
+  };
+  const client = clientWith({ mergePatch: patch, jsonPatch: patch, getAs: async () => live });
+  const outcome = await writeStatus(client, decidedFrom, { status, attempt }).catch(({ status }: ApiError) => status);
   return { outcome, sent };
 }
 
@@ -39,8 +37,10 @@ suite('a status', () => {
 
   test('must be decided again from the stored resource if that was changed', async () => {
     const live = resource({ resourceVersion: '2' }, { observedRef: 'next' });
-    const { outcome } = await write({ profileCount: 1 }, { answer: 409, live });
-    assert.deepEqual(outcome, { kind: 'conflict', live });
+    for (const answer of [409, 422]) {
+      const { outcome } = await write({ profileCount: 1 }, { answer, live, attempt: 2 });
+      assert.deepEqual(outcome, { kind: 'conflict', live });
+    }
   });
 
   test("isn't written to a new resource of the same name", async () => {
@@ -53,6 +53,7 @@ suite('a status', () => {
   });
 
   test('is retried later if the API server rejects it', async () => {
-    for (const answer of [403, 409, 500]) assert.equal((await write({ profileCount: 1 }, { answer })).outcome, answer);
+    for (const answer of [403, 409, 422, 500])
+      assert.equal((await write({ profileCount: 1 }, { answer })).outcome, answer);
   });
 });
