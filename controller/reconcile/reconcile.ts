@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { agentRoleBindingName } from '../../shared/api/names.ts';
 import { splitKey } from '../../shared/domain/kubernetes/object-name.ts';
 import { earliest, parseDuration } from '../../shared/domain/text/duration.ts';
@@ -27,6 +28,8 @@ const DEFAULT_INTERVAL_MS = 60_000;
 const TOKEN_RETRY_MS = 60_000;
 /** Delay before the next attempt if this process can't write, because the renewal of its lease is late (ms). */
 const LEADERSHIP_RETRY_MS = 1_000;
+/** Delay before the event of a phase is written again (ms). */
+const ANNOUNCE_AGAIN_MS = 30_000;
 /** Decisions in one reconcile, if other clients, such as the receiver, keep changing the resource. */
 const ATTEMPTS = 5;
 
@@ -71,7 +74,7 @@ export class Reconciler {
     if (await missingGateways.searchFirst(key)) return done(deferred(0));
     const { pods, query } = inputs;
     const log = this.#parts.log.child({ namespace, name, reconcileId: randomUUID() });
-    this.#announcePhase(state, gatewaySync, log);
+    void this.#announcePhase(state, gatewaySync, log);
     const isStarting = pods.some((pod) => pod.live && !inputs.reportOf(pod));
     const secrets = state.secrets.check({ gatewaySync, isStarting, log });
     if (secrets.kind === 'checking') return done(deferred(secrets.waitMs));
@@ -86,7 +89,15 @@ export class Reconciler {
     ];
     const accessRetries = access.map(({ retryAfterMs }) => retryAfterMs);
     const accessProblems = access.flatMap(({ problem }) => problem ?? []);
-    const observation = { ...inputs, ...installation, accessProblems, isRevisionKept, storedRevisions };
+    const isAnnounced = !isDue(state, gatewaySync.status);
+    const observation = {
+      ...inputs,
+      ...installation,
+      accessProblems,
+      isRevisionKept,
+      storedRevisions,
+      isAnnounced,
+    };
     const decision = await this.#pace.run(key, () => decide(observation, Date.now()));
     const { status, holdForMs, retryAfterMs, requeryInMs, againInMs } = decision;
     if (query?.kind !== 'querying')
@@ -104,12 +115,13 @@ export class Reconciler {
       state.throttle.noteWritten(gatewaySync.status, status, performance.now());
       this.#record(state, gatewaySync, decision.transitions, log);
       for (const seconds of appliedDelays(gatewaySync.status, status, Date.now())) this.#parts.onApplied(seconds);
-      this.#announcePhase(state, stored, log);
+      void this.#announcePhase(state, stored, log);
       await state.revisions.drop(stored, log);
     }
     commitStatuses.take(key, gatewaySync, decision.commitStatus);
     const resyncMs = this.#parts.resyncMs * (0.5 + Math.random() / 2);
-    const delays = [...accessRetries, retryAfterMs, requeryInMs, againInMs];
+    const announceMs = isDue(state, status) ? ANNOUNCE_AGAIN_MS : undefined;
+    const delays = [...accessRetries, retryAfterMs, requeryInMs, againInMs, announceMs];
     return done({ afterMs: earliest(resyncMs, ...delays) });
   }
 
@@ -117,7 +129,8 @@ export class Reconciler {
   onFailure(key: ObjectKey, failures: number, error: unknown): void {
     const gatewaySync = this.#parts.caches.gatewaySync(key);
     const log = this.#parts.log.child(splitKey(key));
-    if (gatewaySync) this.#record(this.#stateOf(key), gatewaySync, [failureEvent(failures, error)], log);
+    const event = failureEvent(failures, error);
+    if (gatewaySync && event) this.#record(this.#stateOf(key), gatewaySync, [event], log);
   }
 
   /** Handles a version of a resource from the watch. */
@@ -195,20 +208,19 @@ export class Reconciler {
     }
   }
 
-  /** Announces the phase of a stored rollout, unless this process has. Its event exists if the previous leader has. */
-  #announcePhase(state: ResourceState, gatewaySync: ObservedGatewaySync, log: Logger): void {
-    this.#record(state, gatewaySync, [phaseTransition(gatewaySync.status, Date.now())], log);
+  /** Announces the phase of a stored rollout until its event is stored. It exists if the previous leader stored it. */
+  async #announcePhase(state: ResourceState, gatewaySync: ObservedGatewaySync, log: Logger): Promise<void> {
+    const phase = phaseTransition(gatewaySync.status, Date.now());
+    if (!phase || state.announced.get(phase.once) !== undefined) return;
+    if (state.note(phase.once)) this.#parts.events.count(phase, log);
+    state.announced.set(phase.once, false);
+    if (await this.#parts.events.write(gatewaySync, phase, { log })) state.announced.set(phase.once, true);
+    else state.announced.delete(phase.once);
   }
 
   /** Records transitions, except for those whose subject had one recently. */
-  #record(
-    state: ResourceState,
-    gatewaySync: ObservedGatewaySync,
-    transitions: (Transition | undefined)[],
-    log: Logger,
-  ): void {
-    const isNew = (each?: Transition): each is Transition =>
-      each !== undefined && (each.once === undefined || state.note(each.once));
+  #record(state: ResourceState, gatewaySync: ObservedGatewaySync, transitions: Transition[], log: Logger): void {
+    const isNew = ({ once }: Transition) => once === undefined || state.note(once);
     this.#parts.events.record(gatewaySync, transitions.filter(isNew), log);
   }
 }
@@ -229,6 +241,12 @@ function subscriptionOf(
     isUrgent: !isSettled(gatewaySync, intents),
   };
 }
+
+/** Whether the event about the phase in a status isn't stored yet. */
+const isDue = ({ announced }: ResourceState, status: GatewaySyncStatus): boolean => {
+  const phase = phaseTransition(status, Date.now());
+  return phase !== undefined && announced.get(phase.once) !== true;
+};
 
 /** `conflict` if the resource has changed, so that everything must be decided again. */
 type Outcome = { kind: 'done'; requeue: Requeue } | Extract<StatusWrite, { kind: 'conflict' }>;

@@ -9,6 +9,8 @@ import type { Parts } from './wire-parts.ts';
 
 /** Maximum number of subjects of events that are remembered, more than the pods that a status lists. */
 const MAX_NOTED = 1_000;
+/** Maximum number of phases; a cache that is behind the last write shows an earlier one. */
+const MAX_PHASES = 8;
 /** Time between two events about a subject (ms). An event expires after an hour, and a backoff lasts up to five minutes. */
 const NOTED_MS = 50 * 60_000;
 
@@ -21,6 +23,8 @@ export class ResourceState {
   readonly revisions: RevisionKeeper;
   /** The status that was decided last, even if it isn't stored yet. */
   decided: GatewaySyncStatus | undefined;
+  /** Whether the event about each of the last phases is stored, or still being written. */
+  readonly announced = new LruMap<string, boolean>(MAX_PHASES);
   #noted: LruMap<string, number> | undefined;
 
   constructor(key: ObjectKey, { client, caches, enqueue, secretReader, revisionReads }: Parts) {

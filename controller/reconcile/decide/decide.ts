@@ -57,7 +57,8 @@ export function decide(observation: Observation, now: number): Decision {
   });
   const found = destinationOf(gatewaySync, observation.cluster);
   const decided = statusOf(observation, { resolution, sync, rolledOut, found }, now);
-  const status = withAnnounced(gatewaySync.status, decided, now);
+  const { isAnnounced = false } = observation;
+  const status = withAnnounced(gatewaySync.status, decided, { now, isAnnounced });
   const desired = found?.kind === 'destination' ? desiredStatus(gatewaySync, status) : undefined;
   const waits = status.lastRequest?.outcome === 'Pending' || status.lastPush?.outcome === 'Pending';
   const unresolved = conditionOf(status.conditions, 'RefResolved')?.status === 'False';

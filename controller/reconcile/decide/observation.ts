@@ -35,6 +35,8 @@ export interface Observation {
   isRevisionKept: boolean;
   /** Reported earlier revisions that are stored, if the status has no rollout. */
   storedRevisions?: readonly string[];
+  /** Whether the event about the phase in the status is stored. */
+  isAnnounced?: boolean;
   /** State of the commit status. */
   commitStatus: PostState | undefined;
 }

@@ -6,23 +6,32 @@ import { stepOf, type Transition } from './status-transitions.ts';
 /** Age at which a phase is no longer announced (ms): the API server deletes events after an hour. */
 const EVENT_MS = 50 * 60_000;
 
+/** The event about a phase of a rollout, which began at `since` (ms since the epoch). */
+type PhaseTransition = Transition & { since: number; once: string };
+
 /**
- * Adds to a decided status which phase of its rollout was announced last, and since when the current one isn't. The
- * phase in `before` is announced before every write, so it is the last one. No write is only about this.
+ * Adds to a decided status which phase of its rollout was announced last, and since when the current one isn't;
+ * `isAnnounced` if the event about the phase in `before` is stored. No write is only about this.
  */
-export function withAnnounced(before: GatewaySyncStatus, after: GatewaySyncStatus, now: number): GatewaySyncStatus {
+export function withAnnounced(
+  before: GatewaySyncStatus,
+  after: GatewaySyncStatus,
+  { now, isAnnounced }: { now: number; isAnnounced: boolean },
+): GatewaySyncStatus {
   const { announced: _, ...rest } = after;
   if (!after.rollout) return rest;
   const kept = { ...rest, ...(before.announced && { announced: before.announced }) };
   if (isEqual(before, kept)) return kept;
   // The first state after `spec.rollout` was added isn't announced.
-  const { number, phase } = before.rollout ?? after.rollout;
   const isNew = before.rollout && !isEqual(stepOf(before.rollout), stepOf(after.rollout));
+  const isDue = !isAnnounced && phaseTransition(before, now) !== undefined;
+  if (isDue && !isNew) return kept;
+  const { number, phase } = (isDue && before.announced) || (before.rollout ?? after.rollout);
   return { ...rest, announced: { number, phase, ...(isNew && { nextSince: new Date(now).toISOString() }) } };
 }
 
 /** Returns the event about the phase of a stored status, unless it was announced. */
-export function phaseTransition({ rollout, announced }: GatewaySyncStatus, now: number): Transition | undefined {
+export function phaseTransition({ rollout, announced }: GatewaySyncStatus, now: number): PhaseTransition | undefined {
   const since = Date.parse(announced?.nextSince ?? '');
   if (!rollout || Number.isNaN(since) || now - since > EVENT_MS) return undefined;
   const { phase, nextCommit, summary } = rollout;

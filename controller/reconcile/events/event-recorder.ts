@@ -24,7 +24,7 @@ export interface EventRecorderOptions {
   instance: string;
 }
 
-/** Logs each transition, and writes it as an event. */
+/** Logs and counts each transition, and writes it as an event. */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #limiter = new EventLimiter();
@@ -35,18 +35,36 @@ export class EventRecorder {
 
   /** Doesn't wait for the events, which are written one by one in order. */
   record(gatewaySync: ObservedGatewaySync, transitions: Transition[], log: Logger): void {
-    const { client, instance, mayWrite, onTransition } = this.#options;
-    const { namespace, name } = gatewaySync;
-    let recorded: Promise<void> = Promise.resolve();
+    let previous: Promise<unknown> = Promise.resolve();
     for (const transition of transitions) {
-      const { type, reason, message, pod } = transition;
-      onTransition(reason);
-      log[type === 'Warning' ? 'warn' : 'info']({ reason, detail: message, pod: pod?.name }, 'transition');
-      if (!mayWrite() || !this.#limiter.take(`${namespace}/${name}`, performance.now())) continue;
-      const event = eventOf(gatewaySync, { transition, instance });
-      recorded = recorded
-        .then(() => writeEvent(client, event, { mayWrite }))
-        .catch((error: unknown) => log.warn({ err: error, reason }, 'event not recorded'));
+      this.count(transition, log);
+      previous = this.write(gatewaySync, transition, { log, previous });
+    }
+  }
+
+  /** Logs and counts a transition. */
+  count({ type, reason, message, pod }: Transition, log: Logger): void {
+    this.#options.onTransition(reason);
+    log[type === 'Warning' ? 'warn' : 'info']({ reason, detail: message, pod: pod?.name }, 'transition');
+  }
+
+  /** Writes the event of a transition; returns whether it is stored. A limit for each resource applies. */
+  async write(
+    gatewaySync: ObservedGatewaySync,
+    transition: Transition,
+    { log, previous }: { log: Logger; previous?: Promise<unknown> },
+  ): Promise<boolean> {
+    const { client, instance, mayWrite } = this.#options;
+    const { namespace, name } = gatewaySync;
+    if (!mayWrite() || !this.#limiter.take(`${namespace}/${name}`, performance.now())) return false;
+    const event = eventOf(gatewaySync, { transition, instance });
+    await previous;
+    try {
+      await writeEvent(client, event, { mayWrite });
+      return true;
+    } catch (error) {
+      log.warn({ err: error, reason: transition.reason }, 'event not recorded');
+      return false;
     }
   }
 }

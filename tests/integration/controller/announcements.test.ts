@@ -1,12 +1,20 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
+import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
 import { type ApiRequest, KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, createNamespace } from '../../support/cluster.ts';
 import { readEvents } from '../../support/events.ts';
 import { injectedPod, markReady, report } from '../../support/gateway-pods.ts';
-import { type Address, applyGatewaySync, push, untilStatus } from '../../support/gateway-syncs.ts';
+import {
+  type Address,
+  applyGatewaySync,
+  patchResource,
+  push,
+  untilGatewaySync,
+  untilStatus,
+} from '../../support/gateway-syncs.ts';
 import { serveRepository } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
@@ -56,6 +64,19 @@ function loseResponse(t: TestContext, { namespace, name }: Address, { dies = fal
   return lost;
 }
 
+/** Refuses the event about the phase Stopped to the first client that sends it. */
+function refuseEvents(t: TestContext) {
+  const { request } = KubernetesClient.prototype;
+  const refused: { client?: KubernetesClient } = {};
+  t.mock.method(KubernetesClient.prototype, 'request', async function (this: KubernetesClient, sent: ApiRequest) {
+    const { reason } = (sent.body as { reason?: string } | undefined) ?? {};
+    if (reason === 'RolloutStopped') refused.client ??= this;
+    if (reason !== 'RolloutStopped' || refused.client !== this) return await request.call(this, sent);
+    throw new ApiError(503, '{}');
+  });
+  return refused;
+}
+
 const untilStopped = async (address: Address) =>
   await until(async () => (await readEvents(address)).filter(({ reason }) => reason === 'RolloutStopped'), {
     describe: 'the event',
@@ -84,6 +105,23 @@ suite('a phase of a rollout is announced', { concurrency: 1 }, () => {
       (await readEvents(address)).filter(({ reason }) => reason === 'RolloutStopped'),
       [],
     );
+    await startController(t, address.namespace);
+    assert.equal((await untilStopped(address)).length, 1);
+  });
+
+  test('by the next leader if this one could store its status, but not the event', async (t) => {
+    const { address, controller, fail } = await arrange(t);
+    const refused = refuseEvents(t);
+    await fail();
+    await untilStatus(address, { rollout: { phase: 'Stopped' } });
+    await until(() => refused.client !== undefined, { describe: 'an attempt to store the event' });
+    await patchResource(address, { spec: { paused: true } });
+    await untilGatewaySync(
+      address,
+      'a later status',
+      ({ spec, metadata, status }) => spec.paused === true && status?.observedGeneration === metadata.generation,
+    );
+    await controller.stop();
     await startController(t, address.namespace);
     assert.equal((await untilStopped(address)).length, 1);
   });

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
-import { EventLimiter, eventOf, writeEvent } from '../../../../../controller/reconcile/events/event-recorder.ts';
+import {
+  EventLimiter,
+  EventRecorder,
+  eventOf,
+  writeEvent,
+} from '../../../../../controller/reconcile/events/event-recorder.ts';
 import type { Transition } from '../../../../../controller/reconcile/events/status-transitions.ts';
 import type { ObservedGatewaySync } from '../../../../../controller/watch/observed-gateway-sync.ts';
+import { createLogger } from '../../../../../shared/log.ts';
 import { clientOfServer } from '../../../../support/client-of-server.ts';
+import { clientWith } from '../../../../support/client-with.ts';
 import { slow } from '../../../../support/depth.ts';
 
 suite('events of a flapping resource', () => {
@@ -53,6 +60,16 @@ suite('events of a flapping resource', () => {
     const taken = Array.from({ length: 100_000 }, (_, index) => limiter.take(`a/${index % 3_000}`, 0));
     assert.equal(taken.filter(Boolean).length, 60);
   });
+});
+
+test('an event beyond the limit is not stored, so that a phase can be announced later', async () => {
+  const client = clientWith({ create: async () => ({}) });
+  const recorder = new EventRecorder({ client, mayWrite: () => true, onTransition: () => {}, instance: 'one' });
+  const gatewaySync = { namespace: 'a', name: 'b' } as ObservedGatewaySync;
+  const log = createLogger('test', { level: 'silent' });
+  const write = () => recorder.write(gatewaySync, { type: 'Normal', reason: 'Synced', message: '' }, { log });
+  const stored = await Promise.all(Array.from({ length: 13 }, write));
+  assert.deepEqual(stored, [...Array(12).fill(true), false]);
 });
 
 suite('an event', () => {

@@ -252,7 +252,7 @@ suite('events report', () => {
   ];
   for (const [name, before, after, events] of cases) {
     test(name, () => {
-      const phase = phaseTransition(withAnnounced(before, after, now), now);
+      const phase = phaseTransition(withAnnounced(before, after, { now, isAnnounced: true }), now);
       const transitions = [...transitionsOf(before, after), ...(phase ? [phase] : [])];
       const described = transitions.map(({ type, reason, message }) =>
         [type, reason, message].filter(Boolean).join(' '),
