@@ -1,5 +1,4 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
-import { REFRESHED_BY } from '../../shared/api/names.ts';
 import { isAcceptedRepository } from '../../shared/domain/git/delivered-repository.ts';
 import { isSameRepository } from '../../shared/domain/git/repository.ts';
 import { isObservedRef, isSameRange, specRef, specRefField } from '../../shared/domain/git/spec-ref.ts';
@@ -71,24 +70,16 @@ function requestOf(gatewaySync: ObservedGatewaySync, hub: Hub | undefined): Inte
   if (hub?.kind === 'problem') return undefined;
   const { status, request: own } = gatewaySync;
   const { lastRequest } = status;
-  const request = hub ? requestOfHub(hub.gatewaySync, lastRequest) : own && open(gatewaySync, own, lastRequest);
+  const request = hub ? requestOfHub(hub.gatewaySync) : own && open(gatewaySync, own, lastRequest);
   return request && !isDone(request, lastRequest, status) ? request : undefined;
 }
 
-/** The ref that a hub follows, if that was requested, with the time of the request. A follower may know it already. */
-function requestOfHub({ spec, status, createdAt }: ObservedGatewaySync, echo: EchoedRequest = {}): Intents['request'] {
-  const { target, targetTime, lastRequest } = status;
-  if (target?.source !== 'Request' || isOtherRepository({ spec, status })) return undefined;
-  const isLast = lastRequest?.id === target.requestId && lastRequest?.ref === target.ref;
-  // Followers may follow another ref than the one that only the hub resolved again.
-  if (isLast && lastRequest?.by === REFRESHED_BY) return undefined;
-  // A push to the branch that was requested, or a refresh, makes the target newer, but isn't a request to the followers.
-  const known = echo.ref === target.ref && echo.id === target.requestId ? echo : undefined;
-  const asked = isLast && lastRequest?.outcome !== 'Pending' ? lastRequest : known;
-  const madeAt = readStatedTime(asked?.seenAt ?? asked?.at ?? targetTime ?? '');
-  const at = madeAt === undefined ? undefined : new Date(madeAt).toISOString();
-  const followed = withoutUndefined({ ref: target.ref, id: target.requestId, at });
-  return { ...followed, madeAt: madeAt ?? createdAt, ignored: undefined };
+/** The ref that a hub follows, if that was requested, with the time of the request. */
+function requestOfHub({ spec, status }: ObservedGatewaySync): Intents['request'] {
+  const { ref, requestId: id, requestedAt: at } = status.target ?? {};
+  const madeAt = readStatedTime(at ?? '');
+  if (ref === undefined || madeAt === undefined || isOtherRepository({ spec, status })) return undefined;
+  return { ref, ...withoutUndefined({ id, at }), madeAt, ignored: undefined };
 }
 
 function isDone(annotations: RequestAnnotations, echo: EchoedRequest | undefined, status: GatewaySyncStatus): boolean {

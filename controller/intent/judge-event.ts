@@ -47,9 +47,11 @@ export function judgeRequest(request: OpenIntent, policy: RefPolicy, refs: Adver
   const isAllowed = mayFollow(ref, names, policy);
   if (isAllowed === 'undecided') return ignored(tooManyRefs);
   if (isAllowed === 'no') return ignored(notAllowed(first));
-  // A refresh changes only the time. Otherwise, the hub of other resources would no longer show the request of the ref.
-  const refreshed = request.by === REFRESHED_BY && ref === policy.requested?.ref ? policy.requested : undefined;
-  const target = refreshed ?? withoutUndefined({ ref, source: 'Request' as const, requestId: id });
+  // A refresh isn't a request to followers, which may follow another ref.
+  const isRefresh = request.by === REFRESHED_BY;
+  const requestedAt = isRefresh ? undefined : new Date(madeAt).toISOString();
+  const asked = withoutUndefined({ ref, source: 'Request' as const, requestId: id, requestedAt });
+  const target = isRefresh && ref === policy.requested?.ref ? policy.requested : asked;
   return { kind: 'accepted', intent: { target, at: madeAt } };
 }
 

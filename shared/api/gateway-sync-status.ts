@@ -126,6 +126,11 @@ export const gatewaySyncStatusSchema = object('Last observed state.', {
       tagPrefix: v.optional(text('The spec.git.tagPrefix for which the tag was chosen.', BOUNDS.tagPrefix)),
       source: oneOf(['Spec', 'Request', 'Push'], 'Origin of the ref.'),
       requestId: v.optional(text('ID of the request.', BOUNDS.requestId)),
+      requestedAt: v.optional(
+        timestamp(
+          'Time of the request, for resources with spec.webhook.from. Absent if the ref was only resolved again.',
+        ),
+      ),
     }),
   ),
   pendingRef: v.optional(

@@ -57,8 +57,8 @@ function requestedStateOf({ uid, generation, request, push, orders, deleting }: 
   return { uid, generation, request, push, orders, deleting };
 }
 
-function offeredStateOf({ uid, status: { target, targetTime }, spec }: ObservedGatewaySync) {
-  return { uid, target, targetTime, repo: spec.git.repo, from: spec.webhook.from };
+function offeredStateOf({ uid, status: { target }, spec }: ObservedGatewaySync) {
+  return { uid, target, repo: spec.git.repo, from: spec.webhook.from };
 }
 
 /** Whether kept fields changed. A list delivers all objects again, and most changes of pods are in others. */

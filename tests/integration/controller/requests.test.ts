@@ -77,7 +77,7 @@ suite('a sync request', { concurrency: 4 }, () => {
     const at = new Date();
     await request(address, 'v1', { id: 'one', at });
     const { status } = await untilCommit(address, commits.v1);
-    assert.deepEqual(status?.target, { ref: 'v1', source: 'Request', requestId: 'one' });
+    assert.partialDeepStrictEqual(status?.target, { ref: 'v1', source: 'Request', requestId: 'one' });
     await untilReasons(address, 'RefResolved', 'RequestApplied');
     const echo = { id: 'one', ref: 'v1', by: 'github', at: at.toISOString(), outcome: 'Applied' };
     assert.deepEqual(status?.lastRequest, echo);
@@ -93,7 +93,7 @@ suite('a sync request', { concurrency: 4 }, () => {
     await untilCommit(address, commits.v1);
     await annotate('v2');
     const { status } = await untilCommit(address, commits.v2);
-    assert.deepEqual(status?.target, { ref: 'v2', source: 'Request', requestId: id });
+    assert.partialDeepStrictEqual(status?.target, { ref: 'v2', source: 'Request', requestId: id });
     assert.deepEqual([status?.lastRequest?.by, status?.lastRequest?.id], ['manual', id]);
     await annotate('v1');
     const back = await untilCommit(address, commits.v1);

@@ -63,7 +63,7 @@ suite('a resource with spec.webhook.from follows the ref of its hub', () => {
 suite('a resource with spec.webhook.from', () => {
   test('follows a request for its hub, and shows its own outcome', () => {
     const status = followed({}, hubWith(asked));
-    assert.deepEqual(status.target, { ref: 'v1', source: 'Request', requestId: '10' });
+    assert.deepEqual(status.target, { ref: 'v1', source: 'Request', requestId: '10', requestedAt: at(10) });
     assert.deepEqual(status.lastRequest, { ...request(10), outcome: 'Applied' });
     assert.deepEqual([sourceIn(status)?.status, sourceIn(status)?.reason], ['True', 'HubFound']);
   });
@@ -72,7 +72,7 @@ suite('a resource with spec.webhook.from', () => {
     const query = { kind: 'refs' as const, refs: new Map([['refs/tags/v1.4.0', 'e'.repeat(40)]]) };
     const follower = resourceOf({ from: 'hub', semver: '~1.4' });
     const hubOn = (ref: string) =>
-      hubWith({}, { status: { target: { ref, source: 'Request', requestId: '10' }, targetTime: at(10) } });
+      hubWith({}, { status: { target: { ref, source: 'Request', requestId: '10', requestedAt: at(10) } } });
     const ends = ['v1.4.0', 'v2.0.0'].map((ref) => {
       const { status } = decideFor(follower, { query, hub: hubOn(ref) });
       return endIn(status);
@@ -105,6 +105,9 @@ suite('a resource with spec.webhook.from', () => {
     const refreshed = hubWith({ ref: 'v1', request: { ...request(30), by: REFRESHED_BY } });
     assert.deepEqual(endIn(refreshed.status), ['v1', 'Applied']);
     assert.deepEqual(endIn(followed({ status }, refreshed)), ['v2', 'Applied']);
+    const ignoring = hubWith({ ref: 'v1', request: request(40, 'other'), status: refreshed.status });
+    assert.deepEqual(endIn(ignoring.status), ['v1', 'Ignored']);
+    assert.deepEqual(endIn(followed({ status }, ignoring)), ['v2', 'Applied']);
     assert.deepEqual(endIn(followed({ status }, hubWith({ ref: 'v1', request: request(30) }))), ['v1', 'Applied']);
   });
 

@@ -171,7 +171,7 @@ suite('the followed commit', () => {
     assert.deepEqual(resolveFor({ request }), {
       kind: 'resolved',
       followed: {
-        winner: { target: { ref: 'v1', source: 'Request', requestId: '1' }, at: second(10) },
+        winner: { target: { ref: 'v1', source: 'Request', requestId: '1', requestedAt: at(10) }, at: second(10) },
         resolved: { commit: '1'.repeat(40), qualifiedRef: 'refs/tags/v1', ambiguous: false },
       },
       echo: { lastRequest: { ...request, outcome: 'Applied' } },

@@ -39,6 +39,8 @@ const pod: ObservedPod = {
 /** A change of an object with this name. */
 const change = <T>(key: string, object: T, previous?: T) => ({ type: 'upserted' as const, key, object, previous });
 
+const at = '2026-01-01T00:00:00.000Z';
+
 suite('a change of a GatewaySync enqueues', () => {
   const affected = (fields: Partial<ObservedGatewaySync>, previous = gatewaySync) =>
     affectedByGatewaySync(change('ns/app', { ...gatewaySync, ...fields }, previous));
@@ -64,7 +66,8 @@ test('a change of a GatewaySync affects its followers only if it changes the req
   const spec = (fields: Parameters<typeof gatewaySpecOf>[0]) => ({ generation: 2, spec: gatewaySpecOf(fields) });
   const cases: [affects: boolean, fields: Partial<ObservedGatewaySync>][] = [
     [true, { status: { ...gatewaySync.status, target: { ref: 'v1', source: 'Request' } } }],
-    [true, { status: { ...gatewaySync.status, targetTime: '2026-01-01T00:00:00.000Z' } }],
+    [true, { status: { ...gatewaySync.status, target: { ref: 'v1', source: 'Request', requestedAt: at } } }],
+    [false, { status: { ...gatewaySync.status, targetTime: at } }],
     [false, { request: { ref: 'v1', applied: false, seenAt: 0 } }],
     [true, { uid: 'another' }],
     [true, spec({ webhook: { from: 'hub' } })],
@@ -86,7 +89,10 @@ test('a resource with a hub has high priority while its status lacks the result 
     request: { ref: 'v2', applied: false, seenAt: 0 },
   };
   const find = (request: object) => (key: string) => (key === 'ns/hub' ? { ...hub, ...request } : undefined);
-  assert.equal(priorityOf(seen, find({ status: { target: { ref: 'v1', source: 'Request' } } })), 'high');
+  assert.equal(
+    priorityOf(seen, find({ status: { target: { ref: 'v1', source: 'Request', requestedAt: at } } })),
+    'high',
+  );
   assert.equal(priorityOf(seen, find({})), 'low');
 });
 
