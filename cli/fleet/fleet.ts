@@ -1,7 +1,8 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import type { Condition, ConditionType, GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
+import type { GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { isSameRange, specRef } from '../../shared/domain/git/spec-ref.ts';
+import { conditionOf } from '../../shared/domain/kubernetes/condition-of.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { allGateways } from './all-gateways.ts';
 import { type Basis, basisOf, isWhole } from './basis.ts';
@@ -146,9 +147,6 @@ function rolloutView(rollout: RolloutStatus, placed: PlacedGateway[] | undefined
     waves: waveViews(rollout, placed),
   });
 }
-
-const conditionOf = (conditions: readonly Condition[] | undefined, type: ConditionType) =>
-  conditions?.find((condition) => condition.type === type);
 
 function verdictOf(gatewaySync: GatewaySync): Pick<ResourceView, 'state' | 'reason' | 'says'> {
   const { metadata, spec, status } = gatewaySync;

@@ -1,3 +1,4 @@
+import { conditionOf } from '../../shared/domain/kubernetes/condition-of.ts';
 import { isObjectName } from '../../shared/domain/kubernetes/object-name.ts';
 import { backoffMs } from '../../shared/domain/limits/backoff.ts';
 import { Slots } from '../../shared/domain/limits/slots.ts';
@@ -134,7 +135,7 @@ function lifetimeOf({ repeats }: Check, isStarting: boolean): number {
 
 /** Problem in the status, perhaps from an earlier leader, until newer facts are known. */
 function reportedBefore({ status }: ObservedGatewaySync): SupplyResult {
-  const before = status.conditions?.find(({ type }) => type === 'AgentAccess');
+  const before = conditionOf(status.conditions, 'AgentAccess');
   if (before?.reason !== REASON) return {};
   return { problem: { reason: REASON, message: before.message } };
 }

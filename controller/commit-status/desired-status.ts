@@ -1,5 +1,6 @@
-import type { ConditionType, GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
+import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { conditionOf } from '../../shared/domain/kubernetes/condition-of.ts';
 import { GIVEN_UP, isEntryOf } from '../../shared/domain/rollout/releases.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
@@ -23,7 +24,7 @@ export function desiredStatus(
 }
 
 function summarize(followed: string, status: GatewaySyncStatus, rollout: RolloutStatus | undefined) {
-  const profiles = conditionOf(status, 'ProfilesValid');
+  const profiles = conditionOf(status.conditions, 'ProfilesValid');
   if (profiles?.status === 'False') return failure(followed, profiles.message);
   return rollout ? ofRollout(rollout, status) : ofGateways(followed, status);
 }
@@ -59,11 +60,11 @@ function whyGivenUp(rollout: RolloutStatus): string {
 function ofGateways(commit: string, status: GatewaySyncStatus): CommitStatus {
   const { summary, total } = status.gateways ?? {};
   const counts = countsOf(status);
-  const all = conditionOf(status, 'AllGatewaysSynced');
+  const all = conditionOf(status.conditions, 'AllGatewaysSynced');
   if (all?.status === 'True') return { commit, state: 'success', description: counts };
   if (all?.reason === 'GatewaysFailed') return failure(commit, `${counts}; ${all.message.replace(`${summary}; `, '')}`);
   if (all?.reason === 'MissingSidecar')
-    return failure(commit, `${counts}; ${conditionOf(status, 'SidecarInjected')?.message ?? ''}`);
+    return failure(commit, `${counts}; ${conditionOf(status.conditions, 'SidecarInjected')?.message ?? ''}`);
   return pending(commit, total === 0 ? 'no gateway yet' : counts);
 }
 
@@ -76,5 +77,3 @@ function countsOf({ gateways }: GatewaySyncStatus): string {
 
 const pending = (commit: string, description: string): CommitStatus => ({ commit, state: 'pending', description });
 const failure = (commit: string, description: string): CommitStatus => ({ commit, state: 'failure', description });
-const conditionOf = ({ conditions = [] }: GatewaySyncStatus, type: ConditionType) =>
-  conditions.find((condition) => condition.type === type);

@@ -1,5 +1,6 @@
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import { isObservedRef, specRef } from '../../../shared/domain/git/spec-ref.ts';
+import { conditionOf } from '../../../shared/domain/kubernetes/condition-of.ts';
 import { isObserved } from '../../../shared/domain/kubernetes/is-observed.ts';
 import { clockWords } from '../../../shared/domain/text/clock-skew.ts';
 import { wholeSeconds } from '../../../shared/domain/text/duration.ts';
@@ -18,7 +19,7 @@ import { withAnnounced } from '../events/announcement.ts';
 import { orderTransitions, podTransitions, type Transition, transitionsOf } from '../events/status-transitions.ts';
 import { judgeConditions } from './conditions.ts';
 import { discoverGateways, listed } from './discover-gateways.ts';
-import { conditionOf, mergeConditions } from './merge-conditions.ts';
+import { mergeConditions } from './merge-conditions.ts';
 import type { Observation } from './observation.ts';
 import { type RolledOut, rollOut } from './roll-out.ts';
 

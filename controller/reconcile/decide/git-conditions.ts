@@ -1,15 +1,8 @@
 import { isCommitHash } from '../../../shared/domain/git/check-ref-name.ts';
 import { parseRepository } from '../../../shared/domain/git/repository.ts';
+import { conditionOf } from '../../../shared/domain/kubernetes/condition-of.ts';
 import type { Facts } from './condition-facts.ts';
-import {
-  asFalse,
-  asTrue,
-  asUnknown,
-  carriedOver,
-  conditionOf,
-  type Earlier,
-  type Verdict,
-} from './merge-conditions.ts';
+import { asFalse, asTrue, asUnknown, carriedOver, type Earlier, type Verdict } from './merge-conditions.ts';
 
 export const resolving = asUnknown('Resolving', 'the repository is being queried');
 

@@ -1,6 +1,7 @@
 import { BOUNDS } from '../../../shared/api/bounds.ts';
 import type { Condition, ConditionType } from '../../../shared/api/gateway-sync-status.ts';
 import type { Reason } from '../../../shared/api/reasons.ts';
+import { conditionOf } from '../../../shared/domain/kubernetes/condition-of.ts';
 import { wholeSeconds } from '../../../shared/domain/text/duration.ts';
 import { omit } from '../../../shared/domain/text/objects.ts';
 import type { ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
@@ -45,11 +46,6 @@ export function mergeConditions(
       lastTransitionTime: kept ?? wholeSeconds(at.now),
     };
   });
-}
-
-/** Returns the condition of a type, if there is one. */
-export function conditionOf(conditions: Condition[] | undefined, type: ConditionType): Condition | undefined {
-  return conditions?.find((condition) => condition.type === type);
 }
 
 /** Returns the previous condition, if nothing new is known. */

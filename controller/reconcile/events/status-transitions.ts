@@ -1,11 +1,11 @@
 import type { ConditionType, GatewaySyncStatus, RequestOutcome } from '../../../shared/api/gateway-sync-status.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../../shared/api/names.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
+import { conditionOf } from '../../../shared/domain/kubernetes/condition-of.ts';
 import { messageOf } from '../../../shared/domain/text/message-of.ts';
 import { otherRepository } from '../../intent/intents.ts';
 import type { Author, ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../watch/observed-pod.ts';
-import { conditionOf } from '../decide/merge-conditions.ts';
 import { isEqual } from '../status/merge-patch.ts';
 
 /** A change that is worth an event and a log line. */

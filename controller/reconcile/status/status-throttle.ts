@@ -1,4 +1,5 @@
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
+import { conditionOf } from '../../../shared/domain/kubernetes/condition-of.ts';
 import { isEqual } from './merge-patch.ts';
 
 /**
@@ -40,7 +41,7 @@ function urgentFieldsOf(status: GatewaySyncStatus) {
     status;
   const { rollout, conditions } = status;
   const { commit, revision, endedAt } = rollout?.preview ?? {};
-  const refResolved = conditions?.find(({ type }) => type === 'RefResolved');
+  const refResolved = conditionOf(conditions, 'RefResolved');
   return {
     observedGeneration,
     observedRef,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { conditionOf } from '../../../../controller/reconcile/decide/merge-conditions.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { REFRESHED_BY } from '../../../../shared/api/names.ts';
+import { conditionOf } from '../../../../shared/domain/kubernetes/condition-of.ts';
 import { fc, runs } from '../../../support/property.ts';
 import { type Asked, at, decideFor, resourceOf, second } from '../support/requested-resource.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { PostState } from '../../../../controller/commit-status/next-post.ts';
-import { conditionOf } from '../../../../controller/reconcile/decide/merge-conditions.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { CommitStatusRecord } from '../../../../shared/api/gateway-sync-status.ts';
+import { conditionOf } from '../../../../shared/domain/kubernetes/condition-of.ts';
 import { commit, resource } from '../commit-status/resource.ts';
 import { decideFor as decide } from '../support/requested-resource.ts';
 
