@@ -15,7 +15,7 @@ const modules = {
   receiver:
     'main → run-receiver → app · connection-limiter → config · metrics → authentication · routes → request → annotations → outcome → sources',
   controller:
-    'main → run-controller → controller → reconcile → commit-status → agent-access → injection · missing-sidecars → intent → polling → rollout → watch → certificates · leadership · metrics → config · own-directories',
+    'main → run-controller → controller → reconcile → commit-status → agent-access → injection · missing-sidecars → intent → polling → rollout → watch → leadership · metrics → certificates → config · own-directories',
   agent:
     'main → run-agent → wire-sync → inspection · preview → sync → report → volume/moves → volume/trees → volume/scan → volume/manifest → volume/state → content → git · gateway → lfs · signatures → resource · metrics → disk → plan · config',
   cli: 'main → program → commands → command-support · survey · views → ui → orders → checks · checkout · migrate → fleet → terminal → client',

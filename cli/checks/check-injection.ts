@@ -48,7 +48,7 @@ function checkAuthority({ webhook, configuration }: Injector, { now, operator }:
   const source = annotations['cert-manager.io/inject-ca-from'];
   const todo = source
     ? `check the Certificate ${source} and the log of cert-manager's cainjector`
-    : "search the controller's log for 'certificate of the admission endpoint not checked'";
+    : "search the controller's log for 'certificate not checked'";
   const advice = { todo, page: INJECTION };
   const fail = (says: string) => failed(check, `${name} ${says}`, advice);
   const { caBundle, service } = webhook.clientConfig;

@@ -1,13 +1,11 @@
-import { X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createSecureContext } from 'node:tls';
 import { RateLimit } from '../../shared/domain/limits/rate-limit.ts';
 import { type Listening, listen, type TlsFiles } from '../../shared/io/http/listen.ts';
 import type { ServerLimits } from '../../shared/io/http/server-limits.ts';
 import type { Logger } from '../../shared/log.ts';
+import { keepCertificate, readCertificate, type ServingCertificate } from '../certificates/keep-certificate.ts';
 import { ensureSelfSigned, type SelfSignedOptions } from '../certificates/self-signed.ts';
 
 export interface AdmissionOptions {
@@ -52,7 +50,12 @@ export async function serveAdmission(options: AdmissionOptions): Promise<Listeni
   const listening = await listen({ handler, host, port, tls, limits: LIMITS });
   options.onCertificate?.(certificate);
   logDistrust(listening, options.log);
-  void keepCertificate(options, certificate, listening);
+  void keepCertificate(listening, certificate, {
+    ...options,
+    provision: () => provision(options),
+    checkMs: options.checkMs ?? CHECK_MS,
+    log: options.log.child({ endpoint: 'admission' }),
+  });
   return {
     ...listening,
     close: (graceMs) => listening.close(graceMs, options.lingerMs ?? LINGER_MS),
@@ -74,30 +77,6 @@ async function firstCertificate(
   }
 }
 
-async function keepCertificate(
-  options: AdmissionOptions,
-  first: ServingCertificate,
-  listening: Listening,
-): Promise<void> {
-  const { signal, log, checkMs = CHECK_MS } = options;
-  let { fingerprint } = first;
-  while (!signal.aborted) {
-    await sleep(checkMs, undefined, { signal }).catch(() => {});
-    if (signal.aborted) return;
-    try {
-      const certificate = await readCertificate(await provision(options));
-      // The CAs of clients can change separately.
-      await listening.reloadCertificate();
-      if (certificate.fingerprint === fingerprint) continue;
-      ({ fingerprint } = certificate);
-      options.onCertificate?.(certificate);
-      log.info({ expiresAt: new Date(certificate.expiresAt) }, 'certificate of the admission endpoint reloaded');
-    } catch (error) {
-      log.warn({ err: error }, 'certificate of the admission endpoint not checked');
-    }
-  }
-}
-
 /** Logs distrust, because with `Ignore` pods start without a sidecar, and the API server's log may be inaccessible. */
 function logDistrust({ server }: Listening, log: Logger): void {
   const warnings = new RateLimit({ perMinute: 1, burst: 1, maxKeys: 1 });
@@ -115,20 +94,4 @@ async function provision({ certDir, selfSigned, clientCaFile }: AdmissionOptions
   if (webhook === undefined)
     throw new Error('neither a certificate directory nor a webhook configuration is specified');
   return { ...(await ensureSelfSigned({ ...options, webhook })), clientCaFile };
-}
-
-/** A certificate read from its files. */
-interface ServingCertificate {
-  /** Differs for every certificate. */
-  fingerprint: string;
-  /** When it expires (ms since the epoch). */
-  expiresAt: number;
-}
-
-/** Reads a certificate. Throws if the files don't contain a certificate and its key, for example during a change. */
-async function readCertificate({ certFile, keyFile }: TlsFiles): Promise<ServingCertificate> {
-  const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
-  createSecureContext({ cert, key });
-  const { fingerprint256, validTo } = new X509Certificate(cert);
-  return { fingerprint: fingerprint256, expiresAt: Date.parse(validTo) };
 }

@@ -1,12 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
-import { setInterval } from 'node:timers/promises';
 import { networkOf } from '../../shared/domain/text/ip-address.ts';
 import { type Listening, listen, type TlsFiles } from '../../shared/io/http/listen.ts';
 import { type MetricsPage, serveOperations, takeNoBody } from '../../shared/io/http/serve-operations.ts';
 import type { ServerLimits } from '../../shared/io/http/server-limits.ts';
 import type { Logger } from '../../shared/log.ts';
+import { keepCertificate, readCertificate } from '../certificates/keep-certificate.ts';
+import type { KeyPair } from '../certificates/make-certificate.ts';
 import type { Access, ScrapeAuthorizer } from './scrape-authorizer.ts';
 
 export interface MetricsOptions {
@@ -24,12 +25,6 @@ export interface MetricsOptions {
   log: Logger;
   /** Interval of certificate checks (ms). */
   checkMs?: number;
-}
-
-/** PEM. */
-interface KeyPair {
-  certificate: string;
-  privateKey: string;
 }
 
 const CHECK_MS = 3_600_000;
@@ -55,25 +50,18 @@ export async function serveMetrics(options: MetricsOptions): Promise<Pick<Listen
     return { close: async () => void server.close() };
   }
   const tls = { certFile: join(directory, 'metrics.crt'), keyFile: join(directory, 'metrics.key') };
-  let served = renew(undefined);
-  await writeKeyPair(tls, served);
+  let written: KeyPair | undefined;
+  const provision = async () => {
+    const next = renew(written);
+    if (next !== written) await writeKeyPair(tls, next);
+    written = next;
+    return tls;
+  };
+  const first = await readCertificate(await provision());
   const listening = await listen({ handler: guarded(options), host, port, tls, limits: LIMITS });
   const closing = new AbortController();
-  const check = async () => {
-    const next = renew(served);
-    if (next === served) return;
-    await writeKeyPair(tls, next);
-    await listening.reloadCertificate();
-    served = next;
-    log.info('certificate of the metrics endpoint renewed');
-  };
-  const keepCurrent = async () => {
-    // Each check ends before the next one, because two overlapping ones would each renew the certificate.
-    for await (const _ of setInterval(checkMs, undefined, { signal: closing.signal }))
-      await check().catch((error) => log.warn({ err: error }, 'certificate of the metrics endpoint not renewed'));
-  };
-  // It rejects when it is closed.
-  keepCurrent().catch(() => {});
+  const { signal } = closing;
+  void keepCertificate(listening, first, { provision, checkMs, signal, log: log.child({ endpoint: 'metrics' }) });
   return {
     close: (graceMs) => {
       closing.abort();
