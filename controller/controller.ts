@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { keyOf } from '../shared/domain/kubernetes/object-name.ts';
 import { backoffMs } from '../shared/domain/limits/backoff.ts';
 import type { Priority } from '../shared/domain/limits/priority-turns.ts';
 import { spreadPause } from '../shared/domain/text/duration.ts';
@@ -70,7 +72,7 @@ export class Controller {
   /** Reconciles until the signal aborts, and returns when the work in progress has ended. */
   async lead(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    const stopped = once(signal, 'abort');
     await Promise.race([this.caches.firstSync(), stopped]);
     if (signal.aborted) return;
     const first = [...this.caches.gatewaySyncs()].map((each) => ({
@@ -166,8 +168,6 @@ export class Controller {
     return priorityOf(gatewaySync, (key) => this.caches.gatewaySync(key));
   }
 }
-
-const keyOf = ({ namespace, name }: ObservedGatewaySync): ObjectKey => `${namespace}/${name}`;
 
 /** Runs a reconcile, and counts and times it, unless it is deferred. */
 export async function measureReconcile(

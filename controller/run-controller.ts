@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../shared/host.ts';
 import { AddressGuard } from '../shared/io/address-guard.ts';
@@ -240,6 +241,6 @@ class Replica {
 
 /** Resolves when the next leader shouldn't wait any longer, because a git server can take many seconds to respond. */
 async function handOverDue(signal: AbortSignal): Promise<void> {
-  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  await once(signal, 'abort');
   await sleep(HAND_OVER_MS, undefined, { ref: false });
 }

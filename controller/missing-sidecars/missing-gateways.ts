@@ -2,24 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { AGENT_LABEL } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
-import { namespaceOf } from '../../shared/domain/kubernetes/object-name.ts';
+import { keyOf, namespaceOf } from '../../shared/domain/kubernetes/object-name.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
-import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import type { Caches } from '../watch/caches.ts';
 import { asksForSidecar, type ObservedPod, podIdentity } from '../watch/observed-pod.ts';
 import { FROM_CACHE, listUnmadePods, type UnmadePods, WORKLOAD_KINDS } from './unmade-pods.ts';
 
 export interface MissingGatewaysOptions {
   client: KubernetesClient;
-  gatewaySyncs: () => Iterable<ObservedGatewaySync>;
-  gatewaySync: (key: ObjectKey) => ObservedGatewaySync | undefined;
-  /** Pods with the label of injected ones, which users can set as well. */
-  labelledPods: () => Iterable<ObservedPod>;
-  labelledPod: (key: ObjectKey) => ObservedPod | undefined;
+  /** The pods have the label of injected ones, which users can set as well. */
+  caches: Pick<Caches, 'gatewaySync' | 'gatewaySyncs' | 'pod' | 'pods'>;
   /** Enqueues a resource whose missing pods changed. */
   enqueue: (key: ObjectKey) => void;
   log: Logger;
@@ -47,9 +44,9 @@ export class MissingGateways {
 
   /** Pods of a resource that request the sidecar and have none. A pod that was re-created with it no longer counts. */
   podsOf(key: ObjectKey): ObservedPod[] {
-    const { labelledPod } = this.#options;
+    const { caches } = this.#options;
     const missing = this.#found.get(key)?.missing ?? [];
-    return missing.filter(({ namespace, name }) => labelledPod(`${namespace}/${name}`)?.sidecar !== 'present');
+    return missing.filter((pod) => caches.pod(keyOf(pod))?.sidecar !== 'present');
   }
 
   /** Workloads that want pods of a resource without gateways, and can't create them. */
@@ -68,7 +65,7 @@ export class MissingGateways {
    * of the API server.
    */
   async searchFirst(key: ObjectKey): Promise<boolean> {
-    if (this.#found.has(key) || !this.#options.gatewaySync(key)) return false;
+    if (this.#found.has(key) || !this.#options.caches.gatewaySync(key)) return false;
     await this.#search(namespaceOf(key));
     return true;
   }
@@ -85,9 +82,9 @@ export class MissingGateways {
   }
 
   async #sweep(): Promise<void> {
-    const { gatewaySync, gatewaySyncs, log } = this.#options;
-    for (const key of this.#found.keys()) if (!gatewaySync(key)) this.#found.delete(key);
-    for (const namespace of new Set(Array.from(gatewaySyncs(), (each) => each.namespace))) {
+    const { caches, log } = this.#options;
+    for (const key of this.#found.keys()) if (!caches.gatewaySync(key)) this.#found.delete(key);
+    for (const namespace of new Set(Array.from(caches.gatewaySyncs(), (each) => each.namespace))) {
       if (this.#signal.aborted) return;
       await this.#search(namespace).catch((error: unknown) =>
         log.warn({ err: error, namespace }, 'pods without a sidecar not listed'),
@@ -105,10 +102,10 @@ export class MissingGateways {
   }
 
   async #searchNow(namespace: string): Promise<void> {
-    const { client, gatewaySyncs, labelledPods } = this.#options;
+    const { client, caches } = this.#options;
     const signal = this.#signal;
-    const names = [...gatewaySyncs()].filter((each) => each.namespace === namespace).map(({ name }) => name);
-    const labelled = [...labelledPods()].filter((pod) => pod.live && pod.namespace === namespace);
+    const names = [...caches.gatewaySyncs()].filter((each) => each.namespace === namespace).map(({ name }) => name);
+    const labelled = [...caches.pods()].filter((pod) => pod.live && pod.namespace === namespace);
     try {
       const listed = await listPods(client, namespace, signal);
       const withoutSidecar = labelled.filter(({ sidecar }) => sidecar === 'missing');
@@ -119,7 +116,10 @@ export class MissingGateways {
       const isWithout = names.some((name) => gatewaysOf.get(name)?.length === 0);
       const unmadeOf = groupWorkloads(names, isWithout ? await this.#listUnmade(namespace, signal) : []);
       for (const name of names)
-        this.#store(`${namespace}/${name}`, { missing: missingOf.get(name) ?? [], unmade: unmadeOf.get(name) ?? [] });
+        this.#store(keyOf({ namespace, name }), {
+          missing: missingOf.get(name) ?? [],
+          unmade: unmadeOf.get(name) ?? [],
+        });
     } catch (error) {
       if (!signal.aborted) throw error;
     }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { agentRoleBindingName } from '../../shared/api/names.ts';
-import { splitKey } from '../../shared/domain/kubernetes/object-name.ts';
+import { keyOf, splitKey } from '../../shared/domain/kubernetes/object-name.ts';
 import { earliest, parseDuration } from '../../shared/domain/text/duration.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
@@ -67,7 +67,7 @@ export class Reconciler {
   /** Reconciles one version of a resource, from the cache or a later one. */
   async #reconcileFrom(gatewaySync: ObservedGatewaySync, state: ResourceState, attempt: number): Promise<Outcome> {
     const { namespace, name } = gatewaySync;
-    const key = `${namespace}/${name}`;
+    const key = keyOf(gatewaySync);
     const { client, installation, commitStatuses, missingGateways } = this.#parts;
     const inputs = await this.#pace.run(key, () => this.#gatherInputs(gatewaySync, key, state));
     // Otherwise, a new leader could report fleets as ready until its first sweep. The git server is queried in parallel.

@@ -96,10 +96,7 @@ export function wireParts(
     pods: new OwnerIndex<ObservedPod>(ownerOf),
     missingGateways: new MissingGateways({
       client,
-      gatewaySyncs: () => caches.gatewaySyncs(),
-      gatewaySync: (key) => caches.gatewaySync(key),
-      labelledPods: () => caches.pods(),
-      labelledPod: (key) => caches.pod(key),
+      caches,
       enqueue,
       log,
       periodMs: times.sweepMs,

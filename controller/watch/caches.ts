@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { AGENT_LABEL } from '../../shared/api/names.ts';
 import type { SyncReport } from '../../shared/api/sync-report.ts';
+import { keyOf } from '../../shared/domain/kubernetes/object-name.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { type Change, type ObjectKey, Reflector } from '../../shared/io/kubernetes/reflector.ts';
 import { corePath, gatewaySyncPath, groupPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -123,7 +125,7 @@ export class Caches {
 
   /** Runs all watches until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    const stopped = once(signal, 'abort');
     const others = [...this.#gatewaySyncs, ...this.#pods, ...this.#roleBindings];
     await Promise.all([
       ...others.map((loop) => loop.run(signal)),
@@ -158,9 +160,9 @@ export class Caches {
   }
 
   /** Returns the report of exactly this pod, and not of an earlier one with its name. */
-  reportOf({ namespace, name, uid }: ObservedPod): ObservedReport | undefined {
-    const report = this.report(`${namespace}/${name}`);
-    return report?.podUID === uid ? report : undefined;
+  reportOf(pod: ObservedPod): ObservedReport | undefined {
+    const report = this.report(keyOf(pod));
+    return report?.podUID === pod.uid ? report : undefined;
   }
 
   roleBinding(key: ObjectKey): ObservedRoleBinding | undefined {

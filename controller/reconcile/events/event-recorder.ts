@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
 import { FIELD_MANAGERS } from '../../../shared/api/names.ts';
-import { namespaceOf } from '../../../shared/domain/kubernetes/object-name.ts';
+import { keyOf, namespaceOf } from '../../../shared/domain/kubernetes/object-name.ts';
 import { type Backoff, backoffMs } from '../../../shared/domain/limits/backoff.ts';
 import { RateLimit } from '../../../shared/domain/limits/rate-limit.ts';
 import { wholeSeconds } from '../../../shared/domain/text/duration.ts';
@@ -55,8 +55,7 @@ export class EventRecorder {
     { log, previous }: { log: Logger; previous?: Promise<unknown> },
   ): Promise<boolean> {
     const { client, instance, mayWrite } = this.#options;
-    const { namespace, name } = gatewaySync;
-    if (!mayWrite() || !this.#limiter.take(`${namespace}/${name}`, performance.now())) return false;
+    if (!mayWrite() || !this.#limiter.take(keyOf(gatewaySync), performance.now())) return false;
     const event = eventOf(gatewaySync, { transition, instance });
     await previous;
     try {

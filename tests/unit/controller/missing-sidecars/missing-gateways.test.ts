@@ -22,10 +22,7 @@ const podOf = (name: string, crName?: string) => ({ namespace: 'ns', name, uid: 
 const gatewaySync = { namespace: 'ns', name: 'app', createdAt: Date.now(), spec: {} } as ObservedGatewaySync;
 const options: MissingGatewaysOptions = {
   client: clientWith({}),
-  gatewaySyncs: () => [gatewaySync],
-  gatewaySync: () => gatewaySync,
-  labelledPods: () => [],
-  labelledPod: () => undefined,
+  caches: { gatewaySyncs: () => [gatewaySync], gatewaySync: () => gatewaySync, pods: () => [], pod: () => undefined },
   enqueue: () => {},
   log: pino({ level: 'silent' }),
 };
