@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { agentRoleBindingName } from '../../shared/api/names.ts';
+import type { Problem } from '../../shared/api/reasons.ts';
 import { backoffMs } from '../../shared/domain/limits/backoff.ts';
 import { isApiError, isRetryable } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
@@ -7,27 +8,15 @@ import type { Logger } from '../../shared/log.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { type Binding, ensureRoleBinding } from './role-binding.ts';
 
-/** A cause that keeps agents from access, for a condition. */
-interface AccessProblem {
-  reason:
-    | 'ForeignRoleBinding'
-    | 'GitTokenNotWritten'
-    | 'RevisionGone'
-    | 'RevisionNotWritten'
-    | 'RoleBindingNotWritten'
-    | 'SecretNotFound';
-  message: string;
-}
-
 /** The result of supplying agents with a permission, a revision, or a token. */
 export interface SupplyResult {
-  problem?: AccessProblem | undefined;
+  problem?: Problem | undefined;
   /** Time until the next check (ms). */
   retryAfterMs?: number;
 }
 
 interface Failure {
-  problem: AccessProblem | undefined;
+  problem: Problem | undefined;
   failures: number;
   /** The failed attempt; a different one is made at once. */
   tried: { uid: string; binding: Binding };
@@ -82,10 +71,10 @@ export class AgentBinder {
 
 interface FailedAttempt {
   isTransient: boolean;
-  problem: AccessProblem;
+  problem: Problem;
 }
 
-const foreign = ({ name }: ObservedGatewaySync): AccessProblem => ({
+const foreign = ({ name }: ObservedGatewaySync): Problem => ({
   reason: 'ForeignRoleBinding',
   message: `the RoleBinding ${agentRoleBindingName(name)} exists but isn't managed by the controller; delete it, or give the agents their permissions yourself`,
 });

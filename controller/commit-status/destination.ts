@@ -1,5 +1,5 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
-import type { Reason } from '../../shared/api/reasons.ts';
+import type { Problem } from '../../shared/api/reasons.ts';
 import { withoutTrailingSlashes } from '../../shared/domain/files/relative-path.ts';
 import { renderTemplate } from '../../shared/domain/files/render-template.ts';
 import { isPlainUrl } from '../../shared/domain/git/github-api.ts';
@@ -7,13 +7,7 @@ import { inUrl, parseRepository, repositoryPathOf } from '../../shared/domain/gi
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { type Destination, recognize, SERVERS } from './servers.ts';
 
-/** Why a status isn't posted, with a message for a condition. */
-export interface StatusProblem<R extends Reason = Reason> {
-  reason: R;
-  message: string;
-}
-
-type InvalidDestination = { kind: 'problem' } & StatusProblem<'CommitStatusInvalid' | 'ClusterNameMissing'>;
+type InvalidDestination = { kind: 'problem' } & Problem<'CommitStatusInvalid' | 'ClusterNameMissing'>;
 
 export type FoundDestination = { kind: 'destination'; destination: Destination } | InvalidDestination;
 

@@ -1,5 +1,5 @@
 import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
-import type { StatusProblem } from './destination.ts';
+import type { Problem } from '../../shared/api/reasons.ts';
 import type { CommitStatus, Destination } from './servers.ts';
 
 /** A commit status, and its destination. */
@@ -12,7 +12,7 @@ export interface StatusPost {
 export interface PostState {
   /** The last post. It can be for another commit. */
   posted: CommitStatusRecord | undefined;
-  problem: StatusProblem | 'unknown' | undefined;
+  problem: Problem | 'unknown' | undefined;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Problem } from '../../shared/api/reasons.ts';
 import { hashAdvice } from '../../shared/domain/git/check-ref-name.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { AdvertisedRefs } from '../polling/query-result.ts';
@@ -9,7 +10,6 @@ import {
   type Outcome,
   type Outcomes,
   outcomesOf,
-  type Problem,
   type Resolved,
   type Unresolved,
   unresolved,

@@ -1,4 +1,5 @@
 import type { Range } from 'semver';
+import type { Problem } from '../../shared/api/reasons.ts';
 import { answersRange } from '../../shared/domain/git/answers-range.ts';
 import { isCommitHash } from '../../shared/domain/git/check-ref-name.ts';
 import { parseDuration } from '../../shared/domain/text/duration.ts';
@@ -23,7 +24,6 @@ import {
   nextQueryInMs,
   type Outcome,
   outcomesOf,
-  type Problem,
   type Resolved,
   type Unresolved,
   unresolved,

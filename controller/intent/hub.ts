@@ -1,4 +1,4 @@
-import type { Reason } from '../../shared/api/reasons.ts';
+import type { Problem } from '../../shared/api/reasons.ts';
 import { isAcceptedRepository } from '../../shared/domain/git/delivered-repository.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
@@ -6,9 +6,7 @@ import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 export type FindGatewaySync = (key: ObjectKey) => ObservedGatewaySync | undefined;
 
 /** The resource in `spec.webhook.from`, or why its requests aren't handled. */
-export type Hub =
-  | { kind: 'found'; gatewaySync: ObservedGatewaySync }
-  | { kind: 'problem'; reason: Reason; message: string };
+export type Hub = { kind: 'found'; gatewaySync: ObservedGatewaySync } | ({ kind: 'problem' } & Problem);
 
 /** Returns the key of the resource in `spec.webhook.from`. */
 export function hubKeyOf({ namespace, spec }: ObservedGatewaySync): ObjectKey | undefined {

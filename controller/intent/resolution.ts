@@ -1,5 +1,5 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
-import type { Reason } from '../../shared/api/reasons.ts';
+import type { Problem } from '../../shared/api/reasons.ts';
 import { earliest } from '../../shared/domain/text/duration.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { PendingQuery } from '../polling/query-result.ts';
@@ -38,12 +38,6 @@ export interface Followed {
   resolved: ResolvedRef;
   /** About the tag that was chosen for a range. */
   chosen?: Problem;
-}
-
-/** A reason and a message for a condition. */
-export interface Problem {
-  reason: Reason;
-  message: string;
 }
 
 export interface Outcomes {

@@ -102,3 +102,9 @@ export type Reason =
   | (typeof AGENT_REASONS)[number]
   | RolloutPhase
   | `Rollout${RolloutPhase | 'Waiting'}`;
+
+/** A reason and a message for a condition. */
+export interface Problem<R extends Reason = Reason> {
+  reason: R;
+  message: string;
+}

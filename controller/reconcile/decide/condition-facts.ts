@@ -10,8 +10,6 @@ export interface Facts extends Pick<Observation, 'gatewaySync' | 'unmade' | 'acc
   resolution: Resolution;
   hub: Hub | undefined;
   counts: GatewayCounts;
-  /** Problems of the profiles, one sentence each. */
-  profileProblems: string[];
   /** Problems of `spec.rollout`, one sentence each. */
   rolloutProblems: string[];
   /** Messages of the first gateways in the state `Error`. */

@@ -131,7 +131,6 @@ function statusOf(observation: Observation, decided: Decided, now: number): Gate
     rollout: fields.rollout,
     isHeldBack,
     commitStatusProblem: problemOf(observation, found),
-    profileProblems: spec.sync.problems ?? [],
     rolloutProblems: windowProblems(spec.rollout?.windows),
     gatewayErrors: firstThree(failed.map(({ podName, message }) => `${podName}: ${message ?? 'failed'}`)),
     wrongClocks: firstThree(

@@ -2,9 +2,10 @@ import { INJECTION_ENABLED } from '../../../shared/api/names.ts';
 import type { Facts } from './condition-facts.ts';
 import { asFalse, asTrue, asUnknown, type Verdict } from './merge-conditions.ts';
 
-export function judgeProfiles({ profileProblems, gatewaySync }: Facts): Verdict {
-  const count = Object.keys(gatewaySync.spec.sync.profiles).length;
-  if (profileProblems.length > 0) return asFalse('InvalidProfile', profileProblems.join('; '));
+export function judgeProfiles({ gatewaySync: { spec } }: Facts): Verdict {
+  const { profiles, problems } = spec.sync;
+  const count = Object.keys(profiles).length;
+  if (problems) return asFalse('InvalidProfile', problems.join('; '));
   return asTrue('Valid', `${count} profile${count === 1 ? '' : 's'}`);
 }
 

@@ -1,16 +1,14 @@
 import { BOUNDS } from '../../../shared/api/bounds.ts';
 import type { Condition, ConditionType } from '../../../shared/api/gateway-sync-status.ts';
-import type { Reason } from '../../../shared/api/reasons.ts';
+import type { Problem, Reason } from '../../../shared/api/reasons.ts';
 import { conditionOf } from '../../../shared/domain/kubernetes/condition-of.ts';
 import { wholeSeconds } from '../../../shared/domain/text/duration.ts';
 import { omit } from '../../../shared/domain/text/objects.ts';
 import type { ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
 
 /** A condition without a type and a time. */
-export interface Verdict<R extends Reason = Reason> {
+export interface Verdict<R extends Reason = Reason> extends Problem<R> {
   status: Condition['status'];
-  reason: R;
-  message: string;
 }
 
 /** Makes the verdict of a condition; the reason and the message explain it. */

@@ -1,13 +1,10 @@
+import type { Problem } from '../../../shared/api/reasons.ts';
 import type { PostState } from '../../commit-status/next-post.ts';
 import type { Intents } from '../../intent/intents.ts';
 import type { PendingQuery, QueryResult } from '../../polling/query-result.ts';
 import type { ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../watch/observed-pod.ts';
 import type { ObservedReport } from '../../watch/observed-report.ts';
-import type { Verdict } from './merge-conditions.ts';
-
-/** A cause that keeps agents from access. */
-type AccessProblem = Pick<Verdict, 'reason' | 'message'>;
 
 /** Complete input of a decision. */
 export interface Observation {
@@ -30,7 +27,7 @@ export interface Observation {
   /** Returns the report of exactly this pod. */
   reportOf: (pod: ObservedPod) => ObservedReport | undefined;
   /** Why agents don't have the permissions or the token that they need. */
-  accessProblems: AccessProblem[];
+  accessProblems: Problem[];
   /** Whether the revision of `spec.sync` is stored (with rollouts). Before that, no rollout can name it. */
   isRevisionKept: boolean;
   /** Reported earlier revisions that are stored, if the status has no rollout. */

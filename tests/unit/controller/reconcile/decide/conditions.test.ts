@@ -67,18 +67,20 @@ interface Given extends Partial<Omit<Facts, 'counts' | 'gatewaySync' | 'rollout'
   status?: GatewaySyncStatus;
   spec?: Partial<SpecInput>;
   orders?: ObservedGatewaySync['orders'];
+  /** Of the profiles. */
+  problems?: string[];
   rollout?: Partial<RolloutStatus>;
 }
 
-function judge({ counts, status = {}, spec = {}, orders, rollout, ...facts }: Given): Verdicts {
+function judge({ counts, status = {}, spec = {}, orders, problems, rollout, ...facts }: Given): Verdicts {
   const observed = projectGatewaySync(gatewaySyncOf({ metadata: { generation: 2 }, spec, status }), undefined, 0);
   const gatewaySync = orders ? { ...observed, orders } : observed;
+  if (problems) gatewaySync.spec.sync.problems = problems;
   const none = { synced: 0, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
   return judgeConditions({
     gatewaySync,
     resolution: resolved(),
     hub: undefined,
-    profileProblems: [],
     rolloutProblems: [],
     gatewayErrors: [],
     podsThatWait: [],
@@ -215,7 +217,7 @@ suite('the conditions of a resource', () => {
     ],
     [
       'of a profile that is wrong',
-      { profileProblems: ['one', 'two'] },
+      { problems: ['one', 'two'] },
       { ProfilesValid: 'False InvalidProfile', Ready: 'False InvalidProfile', Stalled: 'True InvalidProfile' },
       'one; two',
     ],
