@@ -1,8 +1,9 @@
 import type { AdmissionregistrationV1WebhookClientConfig, V1MutatingWebhook } from '@kubernetes/client-node';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
+import type { PatchOperation } from '../../shared/domain/kubernetes/json-patch.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
-import type { KubernetesClient, PatchOperation } from '../../shared/io/kubernetes/client.ts';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Ownership } from './webhook-secret.ts';
 

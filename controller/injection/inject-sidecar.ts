@@ -1,4 +1,5 @@
 import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import { escapePointer, type PatchOperation } from '../../shared/domain/kubernetes/json-patch.ts';
 import { looksLikeFile, mountedParts } from '../../shared/domain/kubernetes/mounted-parts.ts';
 import { asksForSidecar } from '../watch/observed-pod.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
@@ -184,13 +185,6 @@ function metadataPatch(
   ];
 }
 
-/** One operation of a JSON Patch (RFC 6902). */
-export interface PatchOperation {
-  op: 'add';
-  path: string;
-  value: unknown;
-}
-
 /** Sets entries of a map that may be absent, skipping unchanged ones. */
 function setEntries(
   present: Record<string, string> | undefined,
@@ -207,9 +201,4 @@ function setEntries(
 function insert(present: unknown[] | undefined, path: string, values: unknown[], index?: number): PatchOperation[] {
   if (!present) return [{ op: 'add', path, value: values }];
   return values.map((value) => ({ op: 'add', path: `${path}/${index ?? '-'}`, value }));
-}
-
-/** RFC 6901. */
-function escapePointer(key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1');
 }

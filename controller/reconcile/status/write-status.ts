@@ -1,8 +1,9 @@
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import { FIELD_MANAGERS, ROLLOUT_ANNOTATIONS } from '../../../shared/api/names.ts';
+import { escapePointer, type PatchOperation } from '../../../shared/domain/kubernetes/json-patch.ts';
 import { isApiError, unlessStatus } from '../../../shared/io/kubernetes/api-error.ts';
-import { type KubernetesClient, METADATA_ONLY, type PatchOperation } from '../../../shared/io/kubernetes/client.ts';
+import { type KubernetesClient, METADATA_ONLY } from '../../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import type { ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
 import { mergePatchOf } from './merge-patch.ts';
@@ -61,7 +62,7 @@ function testedPatch(
     test('/metadata/uid', uid),
     test('/metadata/generation', generation),
     ...orderNames.map((order) =>
-      test(`/metadata/annotations/${ROLLOUT_ANNOTATIONS[order].replace('/', '~1')}`, orders?.[order] ?? null),
+      test(`/metadata/annotations/${escapePointer(ROLLOUT_ANNOTATIONS[order])}`, orders?.[order] ?? null),
     ),
     test('/status', before),
     { op: 'replace', path: '/status', value: status },

@@ -1,6 +1,7 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
+import type { PatchOperation } from '../../domain/kubernetes/json-patch.ts';
 import { withoutUndefined } from '../../domain/text/objects.ts';
 import { CodedError, codeOf } from '../../errors.ts';
 import { answerTo } from '../http/answer-to.ts';
@@ -37,13 +38,6 @@ export interface ApiRequest {
   signal?: AbortSignal | undefined;
   /** Called right before each attempt is sent; an error ends the call. */
   veto?: Veto;
-}
-
-/** An operation of a JSON Patch; `path` is a JSON pointer (RFC 6901). */
-export interface PatchOperation {
-  op: 'add' | 'remove' | 'replace' | 'test';
-  path: string;
-  value?: unknown;
 }
 
 export interface ClientOptions {

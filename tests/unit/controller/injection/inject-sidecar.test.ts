@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { AdmittedPod } from '../../../../controller/injection/admitted-pod.ts';
-import {
-  type Injection,
-  type InjectionInput,
-  injectSidecar,
-  type PatchOperation,
-} from '../../../../controller/injection/inject-sidecar.ts';
+import { type Injection, type InjectionInput, injectSidecar } from '../../../../controller/injection/inject-sidecar.ts';
 import type { SidecarDefaults } from '../../../../controller/injection/sidecar.ts';
 import { type ObservedSpec, projectSpec } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { Mapping } from '../../../../shared/api/sync.ts';
+import type { PatchOperation } from '../../../../shared/domain/kubernetes/json-patch.ts';
 import { gatewaySpecOf } from '../../../support/objects.ts';
 
 type Injected = Extract<Injection, { kind: 'patched' }>;
