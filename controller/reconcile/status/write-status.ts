@@ -14,8 +14,9 @@ export type StatusWrite =
   | { kind: 'conflict'; live: GatewaySync };
 
 /**
- * Writes a status that was decided from `gatewaySync`, or sends nothing if it is the same. The first attempt is for this
- * version. Further ones are for versions that were just read: they allow changes that can wait for the next decision.
+ * Writes a status that was decided from `gatewaySync`, or sends nothing if it is the same. Every first of two attempts is
+ * for this version. Every second one allows changes that can wait for the next decision, so that frequent ones don't
+ * prevent a status.
  * Throws other errors of the API server, and of the client if nothing can be written now.
  */
 export async function writeStatus(
@@ -27,12 +28,12 @@ export async function writeStatus(
   const patch = mergePatchOf(gatewaySync.status, status);
   if (!patch) return { kind: 'unchanged' };
   const path = gatewaySyncPath(namespace, name);
+  const isTested = attempt % 2 === 0;
   // The object can have 1 MiB, and its new status is known.
   const options = { query: { fieldManager: FIELD_MANAGERS.controller }, accept: METADATA_ONLY };
   try {
-    if (attempt === 1)
-      await client.mergePatch(`${path}/status`, { metadata: { uid, resourceVersion }, status: patch }, options);
-    else await client.jsonPatch(`${path}/status`, testedPatch(gatewaySync, status), options);
+    if (isTested) await client.jsonPatch(`${path}/status`, testedPatch(gatewaySync, status), options);
+    else await client.mergePatch(`${path}/status`, { metadata: { uid, resourceVersion }, status: patch }, options);
     return { kind: 'written' };
   } catch (error) {
     if (isApiError(error, 404)) return { kind: 'gone' };
@@ -42,7 +43,7 @@ export async function writeStatus(
     // Created again under the same name: the watch delivers it.
     if (live?.metadata.uid !== uid) return { kind: 'gone' };
     // The error has another cause, such as a webhook, so that another attempt needs a delay.
-    if (live.metadata.resourceVersion === resourceVersion) throw error;
+    if (!isTested && live.metadata.resourceVersion === resourceVersion) throw error;
     return { kind: 'conflict', live };
   }
 }
@@ -50,7 +51,7 @@ export async function writeStatus(
 /**
  * Returns the JSON Patch (RFC 6902) that replaces the status if the spec, the orders, and the status are still those that
  * it was decided from. A request or a push may be newer: the status contains the one that was handled, so that the next
- * decision finds the other.
+ * decision finds the other. The tests fail as well if there are no annotations or no status, or if an order is too long.
  */
 function testedPatch(
   { uid, generation, spec, orders, status: before }: ObservedGatewaySync,

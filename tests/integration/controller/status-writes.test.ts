@@ -133,4 +133,21 @@ suite('a status that is decided again', { concurrency: 1 }, () => {
       const { profileCount } = (await client.getAs<GatewaySync>(path)).status ?? {};
       assert.equal(profileCount === 1, outcome === 'written');
     });
+
+  test('is written for its version if the tests of a patch cannot succeed', async (t) => {
+    const { kubeconfig } = await connectCluster();
+    const client = clientOf(kubeconfig, { userAgent: 'test' });
+    t.after(() => client.close());
+    const address = { namespace: await createNamespace(t), name: 'app' };
+    // Without annotations and a status.
+    await applyGatewaySync(address, { repo: 'https://git.example.com/a' }, { rollout: {} });
+    const path = gatewaySyncPath(address.namespace, address.name);
+    const gatewaySync = projectGatewaySync(await client.getAs<GatewaySync>(path), undefined, 0);
+    const kinds: string[] = [];
+    for (const attempt of [2, 3]) {
+      const { kind } = await writeStatus(client, gatewaySync, { status: { profileCount: 1 }, attempt });
+      kinds.push(kind);
+    }
+    assert.deepEqual(kinds, ['conflict', 'written']);
+  });
 });
