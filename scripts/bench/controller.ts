@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { buildBundles } from '../demo/build-bundles.ts';
 import type { GitRepository } from '../testbed/git-repository.ts';
+import { type Mirror, mirrorGatewaySyncs } from '../testbed/mirror-gateway-syncs.ts';
 import { type RunningProgram, startProgram } from '../testbed/programs.ts';
 import { step } from '../testbed/step.ts';
 import { populate, type Size } from './controller/populate.ts';
-import { type Mirror, mirrorResources, timeRequests, timeRequestsDuringPolls } from './controller/time-requests.ts';
+import { timeRequests, timeRequestsDuringPolls } from './controller/time-requests.ts';
 import { readCpuSeconds, readMemory, readMetric } from './support/measure.ts';
 import { readOptions } from './support/read-options.ts';
 import { megabytes, percentiles, printTable } from './support/table.ts';
@@ -26,7 +27,7 @@ export async function run(args: string[]): Promise<void> {
 
 async function measure(world: World, repositories: GitRepository[], size: Size & { requests: number }): Promise<void> {
   const { resources, hosts, pods, requests, interval } = size;
-  const mirror = await mirrorResources(world);
+  const mirror = await mirrorGatewaySyncs(world.client, world.ending.signal);
   const cold = await step('Starting from cold', () => startFromCold(world, mirror, interval));
   const { pid, metricsPort } = cold.controller;
   const quiet = await step('A quiet poll cycle', () => measureQuietCycle(pid, metricsPort, interval));
@@ -40,32 +41,26 @@ async function measure(world: World, repositories: GitRepository[], size: Size &
     measureRollouts(world, repositories, { mirror, pid, pods, metricsPort }),
   );
   await cold.controller.stop();
-  printTable(
-    ['what', 'measured', 'aim'],
+  printTable([
     [
-      [
-        `${resources} resources of ${size.repositories} repositories on ${hosts} hosts, from cold`,
-        `${cold.seconds.toFixed(1)} s`,
-      ],
-      ['git queries before the first poll could be due', cold.queries, size.repositories],
-      ['API writes until then', cold.writes],
-      ['API writes in a quiet poll cycle', quiet.writes, 0],
-      ['CPU in a quiet cycle', `${quiet.cpuPercent.toFixed(1)} %`, '< 2 % at 1,000'],
-      [`memory after the start (peak), ${pods} pods`, megabytes(cold.memory)],
-      ['memory at the end (peak)', megabytes(memory), '< 110 MB at 1,000'],
-      ['request to status, p50, p99', percentiles(atRest), '< 60, < 250 ms'],
-      [
-        `${polled.times.length} requests while polls move ${polled.moved} resources, p50, p99`,
-        percentiles(polled.times),
-      ],
-      [
-        `CPU while ${rollouts.count} rollouts wait for a gateway`,
-        `${rollouts.cpuPercent.toFixed(1)} %`,
-        '< 10 % at 1,000',
-      ],
-      ['API writes in that time', rollouts.writes, 0],
+      `${resources} resources of ${size.repositories} repositories on ${hosts} hosts, from cold`,
+      `${cold.seconds.toFixed(1)} s`,
     ],
-  );
+    ['git queries before the first poll could be due', cold.queries, size.repositories],
+    ['API writes until then', cold.writes],
+    ['API writes in a quiet poll cycle', quiet.writes, 0],
+    ['CPU in a quiet cycle', `${quiet.cpuPercent.toFixed(1)} %`, '< 2 % at 1,000'],
+    [`memory after the start (peak), ${pods} pods`, megabytes(cold.memory)],
+    ['memory at the end (peak)', megabytes(memory), '< 110 MB at 1,000'],
+    ['request to status, p50, p99', percentiles(atRest), '< 60, < 250 ms'],
+    [`${polled.times.length} requests while polls move ${polled.moved} resources, p50, p99`, percentiles(polled.times)],
+    [
+      `CPU while ${rollouts.count} rollouts wait for a gateway`,
+      `${rollouts.cpuPercent.toFixed(1)} %`,
+      '< 10 % at 1,000',
+    ],
+    ['API writes in that time', rollouts.writes, 0],
+  ]);
 }
 
 /** Starts a controller, and waits until every resource has its commit. */

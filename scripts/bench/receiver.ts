@@ -35,7 +35,7 @@ export async function run(args: string[]): Promise<void> {
     );
     const rows: Row[] = [['memory, idle', await measureIdle(world), '< 85 MB']];
     for (const name of names) rows.push(...(await measure(world, loads[name], seconds)));
-    printTable(['what', 'measured', 'aim'], rows);
+    printTable(rows);
   });
 }
 

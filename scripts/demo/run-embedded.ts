@@ -1,7 +1,7 @@
 import path from 'node:path';
-import { gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
-import { dim, headline, say, showPlugin, showTable, timeline } from './console.ts';
-import { BRANCH, gatewaySyncObject, NAMESPACE, POD, RESOURCE, sampleFiles } from './objects.ts';
+import { until } from '../testbed/until.ts';
+import { dim, headline, say, showPlugin, timeline } from './console.ts';
+import { BRANCH, gatewaySyncObject, POD, RESOURCE, sampleFiles } from './objects.ts';
 import { type Gateway, type Stage, startGateway, startStage, stayUp } from './start-stage.ts';
 import { postPush, watchDelivery } from './watch-delivery.ts';
 
@@ -39,7 +39,7 @@ export async function runEmbedded({ once }: { once: boolean }): Promise<void> {
 }
 
 /** Creates the pod, and prints the injected containers. */
-async function showGateway({ cluster, follower }: Stage): Promise<Gateway> {
+async function showGateway({ cluster, resource }: Stage): Promise<Gateway> {
   headline('The gateway');
   const gateway = await startGateway(cluster);
   const names = (gateway.pod.spec.initContainers ?? []).map(({ name, image }) => `${name} (${image})`);
@@ -49,14 +49,14 @@ async function showGateway({ cluster, follower }: Stage): Promise<Gateway> {
       'there is no node here, so the demo acts as the kubelet and runs the agent with the environment of that container',
     ),
   );
-  await follower.until('the first sync', ({ status }) => status?.gateways?.synced === 1);
+  await until('the first sync', () => resource()?.status?.gateways?.synced === 1);
   say(`first sync  done: ${Object.keys(sampleFiles).length - 1} files in ${gateway.data}/config`);
   return gateway;
 }
 
 /** Changes a file, and follows it to the gateway. */
 async function showDelivery(running: Running, by: 'webhook' | 'polling'): Promise<void> {
-  const { repository, follower, webhookUrl, secret, gateway } = running;
+  const { repository, resource, webhookUrl, secret, gateway } = running;
   const content = `hello by ${by} at ${new Date().toISOString()}\n`;
   const commit = await repository.commit({ files: { 'shared/greeting.txt': content }, message: 'Change the greeting' });
   say(
@@ -64,17 +64,14 @@ async function showDelivery(running: Running, by: 'webhook' | 'polling'): Promis
   );
   const startedAt = performance.now();
   const file = { path: path.join(gateway.data, 'config/greeting.txt'), content };
-  const delivery = watchDelivery(follower, { commit, file }, startedAt);
+  const delivery = watchDelivery({ resource, commit, file }, startedAt);
   const answers = by === 'webhook' ? [await postPush(webhookUrl, secret, BRANCH)] : [];
   const what = 'the receiver responded 202: the request is stored';
   timeline([...answers.map((at) => ({ what, atMs: at - startedAt })), ...(await delivery)]);
 }
 
 async function showState({ cluster }: Stage): Promise<void> {
-  headline('The objects in the cluster, as kubectl prints them');
-  await showTable(cluster.client, 'gatewaysyncs', gatewaySyncPath(NAMESPACE));
-  await showTable(cluster.client, 'syncreports', syncReportPath(NAMESPACE));
-  headline('The same in kubectl stoker');
+  headline('The result in kubectl stoker');
   await showPlugin(cluster.kubeconfig, 'status', RESOURCE);
   await showPlugin(cluster.kubeconfig, 'trace', RESOURCE, '--last');
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import { agentClusterRole } from '../testbed/agent-role.ts';
@@ -12,6 +13,7 @@ import { freePort } from '../testbed/free-port.ts';
 import type { GitRepository } from '../testbed/git-repository.ts';
 import { startGitServer } from '../testbed/git-server.ts';
 import { installCrds } from '../testbed/install-crds.ts';
+import { mirrorGatewaySyncs } from '../testbed/mirror-gateway-syncs.ts';
 import { type InjectedPod, sidecarEnvironment } from '../testbed/play-kubelet.ts';
 import { type RunningProgram, startProgram } from '../testbed/programs.ts';
 import { step } from '../testbed/step.ts';
@@ -19,7 +21,6 @@ import { webhookConfiguration } from '../testbed/webhook-configuration.ts';
 import { buildBundles } from './build-bundles.ts';
 import { bold, dim, headline, say } from './console.ts';
 import { NAMESPACE, podObject, RESOURCE } from './objects.ts';
-import { GatewaySyncFollower } from './watch-delivery.ts';
 
 /** The API server for everything, and a client with all permissions. */
 export interface Cluster extends ServerAccess {
@@ -38,7 +39,8 @@ export interface Gateway {
 export interface Stage {
   cluster: Cluster;
   repository: GitRepository;
-  follower: GatewaySyncFollower;
+  /** Returns the GatewaySync as it is now. */
+  resource: () => GatewaySync | undefined;
   webhookUrl: string;
   secret: string;
   stop: () => Promise<void>;
@@ -72,18 +74,17 @@ export async function startStage({ files, gatewaySync }: Play): Promise<Stage> {
   say(`receiver    accepts signed webhooks at ${webhookUrl}`);
   say('controller  watches, resolves, injects');
 
-  const follower = new GatewaySyncFollower();
-  const following = new AbortController();
-  void follower.run(cluster.client, NAMESPACE, following.signal);
+  const ending = new AbortController();
+  const mirror = await mirrorGatewaySyncs(cluster.client, ending.signal);
   await applyObject(cluster, gatewaySync(repository.url));
   return {
     cluster,
     repository,
-    follower,
+    resource: () => mirror.store.get(`${NAMESPACE}/${RESOURCE}`),
     webhookUrl,
     secret,
     stop: async () => {
-      following.abort();
+      ending.abort();
       await Promise.all([stop(), gitServer.stop()]);
       await server.stop();
     },
@@ -91,7 +92,7 @@ export async function startStage({ files, gatewaySync }: Play): Promise<Stage> {
 }
 
 /** Starts the receiver, which verifies deliveries with `secret`, and the controller with its admission webhook. */
-export async function startOperator(cluster: ServerAccess, secret: string) {
+async function startOperator(cluster: ServerAccess, secret: string) {
   const [webhookPort, admissionPort] = await Promise.all([freePort(), freePort()]);
   const { kubeconfig, dir } = cluster;
   await applyObject(cluster, webhookConfiguration({ name: NAMESPACE, namespace: NAMESPACE, port: admissionPort }));

@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { type ApiObject, applyObject } from './apply-object.ts';
 import { callApi, type ServerDetails } from './call-api.ts';
+import { until } from './until.ts';
 
 const directory = path.join(import.meta.dirname, '../../chart/crds');
 
@@ -23,10 +23,8 @@ async function installCrd(server: ServerDetails, file: string): Promise<void> {
   const { name } = definition.metadata;
   await applyObject(server, definition);
   const call = { path: groupPath('apiextensions.k8s.io/v1', 'customresourcedefinitions', undefined, name) };
-  for (const deadline = Date.now() + 60_000; !isEstablished(await callApi<Definition>(server, call)); ) {
-    if (Date.now() > deadline) throw new Error(`The CRD ${name} is not served after a minute.`);
-    await sleep(100);
-  }
+  const isServed = async () => isEstablished(await callApi<Definition>(server, call));
+  await until(`the CRD ${name} is served`, isServed, { timeoutMs: 60_000, intervalMs: 100 });
 }
 
 const isEstablished = ({ status }: Definition): boolean =>

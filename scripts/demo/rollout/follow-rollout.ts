@@ -4,8 +4,8 @@ import { LOOKS, MARKS, type WavePicture } from '../../../cli/terminal/bars.ts';
 import type { Ink } from '../../../cli/terminal/ink.ts';
 import { Screen } from '../../../cli/terminal/screen.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { until } from '../../testbed/until.ts';
 import { ink, isTerminal } from '../console.ts';
-import type { GatewaySyncFollower } from '../watch-delivery.ts';
 import { podObjects } from './objects.ts';
 
 /** A rollout at one moment. */
@@ -24,7 +24,7 @@ export interface Frame {
 
 /** Shows each change of the rollout of a commit, and returns the frames once the last one is accepted. */
 export async function followRollout(
-  follower: GatewaySyncFollower,
+  resource: () => GatewaySync | undefined,
   commit: string,
   accept: (picture: Picture) => boolean,
 ): Promise<Frame[]> {
@@ -33,29 +33,23 @@ export async function followRollout(
   const screen = new Screen({ print: (text) => void process.stdout.write(text), columns });
   const startedAt = performance.now();
   const frames: Frame[] = [];
-  const end = follower.listen((gatewaySync) => {
-    const picture = pictureOf(gatewaySync, commit);
-    if (!picture || isDeepStrictEqual(picture, frames.at(-1)?.picture)) return;
+  const showNext = () => {
+    const picture = pictureOf(resource(), commit);
+    if (!picture || isDeepStrictEqual(picture, frames.at(-1)?.picture)) return false;
     const frame = { atMs: performance.now() - startedAt, picture };
     frames.push(frame);
     screen.show(drawFrame(frame, ink), drawLine(frame, ink));
-  });
-  try {
-    await follower.until(
-      `the end of the rollout of ${commit}`,
-      () => frames.some(({ picture }) => accept(picture)),
-      60_000,
-    );
-    return frames;
-  } finally {
-    end();
-  }
+    return accept(picture);
+  };
+  await until(`the end of the rollout of ${commit}`, showNext, { timeoutMs: 60_000 });
+  return frames;
 }
 
 const labelsOf = new Map(podObjects.map(({ metadata: { name, labels } }) => [name, labels]));
 
 /** Makes a picture of the status; undefined if it doesn't show the rollout of this commit. */
-function pictureOf(gatewaySync: GatewaySync, commit: string): Picture | undefined {
+function pictureOf(gatewaySync: GatewaySync | undefined, commit: string): Picture | undefined {
+  if (!gatewaySync) return undefined;
   const { rollout, discoveredGateways = [] } = gatewaySync.status ?? {};
   const placed = placeInWaves(gatewaySync, discoveredGateways, { labelsOf, reportOf: undefined });
   if (rollout?.commit !== commit || !placed) return undefined;

@@ -7,7 +7,8 @@ import { inkFor } from '../../../cli/terminal/ink.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { step } from '../../testbed/step.ts';
-import { bold, dim, headline, ink, say, showPlugin, showTable } from '../console.ts';
+import { until } from '../../testbed/until.ts';
+import { bold, dim, headline, ink, say, showPlugin } from '../console.ts';
 import { BRANCH, NAMESPACE, RESOURCE } from '../objects.ts';
 import { type Cluster, type Gateway, type Stage, startGateway, startStage, stayUp } from '../start-stage.ts';
 import { postPush } from '../watch-delivery.ts';
@@ -30,8 +31,7 @@ export async function runRollout({ once, record }: { once: boolean; record?: str
   try {
     const good = await showGood(running);
     const bad = await showBad(running);
-    headline('The objects in the cluster, as kubectl prints them');
-    await showTable(stage.cluster.client, 'gatewaysyncs', gatewaySyncPath(NAMESPACE));
+    headline('The result in kubectl stoker');
     for (const command of ['status', 'history']) await showPlugin(stage.cluster.kubeconfig, command, RESOURCE);
     console.log(`\n  ${bold(describe(good, bad))}`);
     if (record !== undefined) await writeFile(record, animationOf(good, bad));
@@ -44,7 +44,7 @@ export async function runRollout({ once, record }: { once: boolean; record?: str
   }
 }
 
-async function showGateways({ cluster, follower }: Stage): Promise<Gateway[]> {
+async function showGateways({ cluster, resource }: Stage): Promise<Gateway[]> {
   headline('The gateways');
   say(`${podObjects.length} pods, in waves:`);
   for (const { name, gateways = 'with the label tier=canary', maxConcurrent } of WAVES)
@@ -55,11 +55,9 @@ async function showGateways({ cluster, follower }: Stage): Promise<Gateway[]> {
   const gateways = await step('Starting the agents', () =>
     Promise.all(podObjects.map((pod) => startReady(cluster, pod))),
   );
-  await follower.until(
-    'the first sync',
-    ({ status }) => status?.gateways?.synced === podObjects.length && status.rollout?.phase === 'Complete',
-    60_000,
-  );
+  const isSynced = ({ status }: Partial<GatewaySync> = {}) =>
+    status?.gateways?.synced === podObjects.length && status.rollout?.phase === 'Complete';
+  await until('the first sync', () => isSynced(resource()), { timeoutMs: 60_000 });
   return gateways;
 }
 
@@ -85,7 +83,7 @@ async function showGood(running: Running): Promise<Good> {
   headline('The same commit in waves');
   for (const line of drawLegend(ink)) say(line);
   const frames = await followRollout(
-    running.follower,
+    running.resource,
     commit,
     ({ phase, waves }) => phase === 'Complete' && gatewaysOf(waves).every(({ look }) => look === 'new'),
   );
@@ -94,20 +92,17 @@ async function showGood(running: Running): Promise<Good> {
 }
 
 /** Shows the changes that the gateways preview, and approves the commit. Returns the effect in one clause. */
-async function showPlan({ cluster, follower }: Running, commit: string): Promise<string> {
-  let effect = '';
-  const isPreviewed = ({ status }: GatewaySync) => {
-    const { preview } = status?.rollout ?? {};
-    if (preview?.commit !== commit || preview.reported < podObjects.length) return false;
-    const { total, unchanged, failing, files } = preview;
-    const changed = total - unchanged - failing;
-    effect = effectOf({ gateways: total, changed, unchanged, failing, done: 0, silent: 0, skipped: 0, files });
-    return true;
+async function showPlan({ cluster, resource }: Running, commit: string): Promise<string> {
+  const findPreview = () => {
+    const { preview } = resource()?.status?.rollout ?? {};
+    return preview?.commit === commit && preview.reported === podObjects.length ? preview : undefined;
   };
-  await follower.until('the previews of all gateways', isPreviewed, 60_000);
+  await until('the previews of all gateways', () => findPreview() !== undefined, { timeoutMs: 60_000 });
+  const { total = 0, unchanged = 0, failing = 0, files = 0 } = findPreview() ?? {};
   await showPlugin(cluster.kubeconfig, 'plan', RESOURCE);
   await showPlugin(cluster.kubeconfig, 'approve', RESOURCE, '--commit', commit, '--yes');
-  return effect;
+  const changed = total - unchanged - failing;
+  return effectOf({ gateways: total, changed, unchanged, failing, done: 0, silent: 0, skipped: 0, files });
 }
 
 /** The bad commit, its rollout, and the gateways on which it failed. */
@@ -124,7 +119,7 @@ async function showBad(running: Running): Promise<Bad> {
   const before = await Promise.all(running.gateways.map(stateOnDisk));
   const commit = await push(running, COMMITS.bad);
   const frames = await followRollout(
-    running.follower,
+    running.resource,
     commit,
     ({ phase, waves }) => phase === 'RolledBack' && gatewaysOf(waves).every(({ look }) => look === 'old'),
   );

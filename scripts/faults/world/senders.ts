@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { signDelivery } from '../../testbed/sign-delivery.ts';
+import { Slots } from '../../../shared/domain/limits/slots.ts';
+import { headersOf } from '../../testbed/sign-delivery.ts';
 
 /** Result of a delivery. */
 export type Answer = 'stored' | 'refused' | 'unknown' | 'unanswered';
@@ -25,7 +26,7 @@ export class Senders {
   /** All secrets ever used, to search for them in logs. */
   readonly secrets = [this.#secret];
   readonly #urls: string[];
-  #rotation = Promise.resolve();
+  readonly #rotations = new Slots(1);
   /** Number of deliveries by result. */
   readonly answers: Record<Answer, number> = { stored: 0, refused: 0, unknown: 0, unanswered: 0 };
   /** Responses that no fault explains, as texts. */
@@ -43,8 +44,7 @@ export class Senders {
 
   /** Rotates as users do: both secrets are accepted, then the sender gets the new one, then the old one is removed. */
   rotate(): Promise<void> {
-    this.#rotation = this.#rotation.then(() => this.#rotate());
-    return this.#rotation;
+    return this.#rotations.run(() => this.#rotate());
   }
 
   async #rotate(): Promise<void> {
@@ -76,11 +76,7 @@ export class Senders {
   async #send(receiver: number, { target, event, payload }: Delivery): Promise<Answer> {
     const body = JSON.stringify({ ...payload, id: randomBytes(4).toString('hex') });
     const secret = this.#secret;
-    const headers = {
-      'Content-Type': 'application/json',
-      'X-GitHub-Event': event,
-      'X-Hub-Signature-256': signDelivery(body, secret),
-    };
+    const headers = headersOf(event, body, secret);
     const url = `${this.#urls[receiver % this.#urls.length]}/webhook/${target}`;
     try {
       const response = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(TIMEOUT_MS) });
