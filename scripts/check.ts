@@ -1,6 +1,8 @@
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import path from 'node:path';
+import { promisify } from 'node:util';
 
+const execute = promisify(execFile);
 const root = path.join(import.meta.dirname, '..');
 const bin = (name: string) => path.join(root, 'node_modules/.bin', name);
 const fix = process.argv.includes('--fix');
@@ -34,18 +36,12 @@ for (const { name, output, status, seconds } of results) {
 }
 process.exitCode = results.every(({ status }) => status === 0) ? 0 : 1;
 
-function run([name, [command = '', ...args]]: [name: string, command: string[]]) {
+async function run([name, [command = '', ...args]]: [name: string, command: string[]]) {
   const started = performance.now();
-  return new Promise<{ name: string; output: string; status: number; seconds: string }>((resolve) => {
-    const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (chunk: Buffer) => {
-        output += chunk;
-      });
-    }
-    child.on('close', (code) => {
-      resolve({ name, output, status: code ?? 1, seconds: ((performance.now() - started) / 1000).toFixed(1) });
-    });
-  });
+  const ended = await execute(command, args, { cwd: root, maxBuffer: Number.POSITIVE_INFINITY }).catch(
+    (error) => error,
+  );
+  const { stdout, stderr, code = 0 } = ended as { stdout: string; stderr: string; code?: number | string };
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  return { name, output: stdout + stderr, status: code, seconds };
 }

@@ -1,6 +1,7 @@
 import { glob } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
+import { Slots } from '../shared/domain/limits/slots.ts';
 import { buildBundles } from './demo/build-bundles.ts';
 import { useMemoryDirectory } from './test/memory-directory.ts';
 import { printWhole, type RunOptions, runNodeTests, runSharedTests } from './test/run-node-tests.ts';
@@ -69,17 +70,12 @@ async function seedOfCommit(): Promise<string> {
 
 /** Provides the binaries of each group in turn, while other tests run. */
 function provideBinaries(names: string[]): Map<string, Promise<unknown>> {
-  const provided = new Map<string, Promise<unknown>>();
-  let last: Promise<unknown> = Promise.resolve();
+  const turns = new Slots(1);
   // The tests of the chart are the last to begin, if Helm isn't built first.
   const order = names.toSorted((a, b) => Number(b === 'chart') - Number(a === 'chart'));
-  for (const name of order) {
-    const provide = () => findBinaries(...(groups.get(name) ?? []));
-    last = last.then(provide, provide);
-    // The group itself reports missing binaries.
-    last.catch(() => {});
-    provided.set(name, last);
-  }
+  const provided = new Map(order.map((name) => [name, turns.run(() => findBinaries(...(groups.get(name) ?? [])))]));
+  // The group itself reports missing binaries.
+  for (const each of provided.values()) each.catch(() => {});
   return provided;
 }
 

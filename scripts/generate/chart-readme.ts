@@ -1,4 +1,4 @@
-import { glob, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isMap, isScalar, type Node, type Pair, parse, parseDocument, type YAMLMap } from 'yaml';
 import { docsAt } from '../../shared/docs-site.ts';
@@ -29,33 +29,25 @@ function* rowsOf(map: YAMLMap, prefix: string, firstComment?: string | null): Ge
 
 const escapeCell = (text: string) => text.replaceAll('|', '\\|');
 
-/** Returns the URL of a docs page: registries show this README, and relative links don't work there. */
-async function addressOf(name: string): Promise<string> {
-  const { appVersion } = parse(await readFile(path.join(chart, 'Chart.yaml'), 'utf8'));
-  for await (const page of glob(`**/${name}`, { cwd: path.join(checkout, 'docs') })) return docsAt(appVersion, page);
-  throw new Error(`there is no page docs/**/${name}`);
-}
-
 /** Generates the reference of all values from the comments in values.yaml. */
 export async function generateChartReadme(): Promise<Record<string, string>> {
   const document = parseDocument(await readFile(path.join(chart, 'values.yaml'), 'utf8'));
   if (!isMap(document.contents)) throw new Error('values.yaml must be a map');
   const rows = rowsOf(document.contents, '', document.commentBefore);
-  const pages = ['installation', 'hardening', 'monitoring', 'upgrading', 'gitops'];
-  const [installation, hardening, monitoring, upgrading, gitops] = await Promise.all(
-    pages.map((page) => addressOf(`${page}.md`)),
-  );
+  const { appVersion } = parse(await readFile(path.join(chart, 'Chart.yaml'), 'utf8'));
+  // Registries show this README, and relative links don't work there.
+  const docs = (page: string) => docsAt(appVersion, page);
   const text = [
     '<!-- Generated from values.yaml: run npm run generate. -->',
     '# stoker-operator Helm chart',
     `[stoker-operator](${REPOSITORY}) delivers configuration files from git to the pods that read them. A sidecar fetches a commit after a signed webhook or a poll, in waves if you configure them.`,
     `\`\`\`console\n$ helm install stoker-operator ${REFERENCE} \\\n    --namespace stoker-system --create-namespace --set certManager.enabled=false\n\`\`\``,
-    `It needs Kubernetes 1.30 or newer. With [cert-manager](https://cert-manager.io), omit \`certManager.enabled=false\`; without it, the controller creates the certificate of its admission webhook. [Installation](${installation}) explains the choices, and [Argo CD and Flux](${gitops}) shows how to install it from git. Then see [hardening](${hardening}), [monitoring](${monitoring}), and [upgrading](${upgrading}).`,
+    `It needs Kubernetes 1.30 or newer. With [cert-manager](https://cert-manager.io), omit \`certManager.enabled=false\`; without it, the controller creates the certificate of its admission webhook. [Installation](${docs('how-to/installation.md')}) explains the choices, and [Argo CD and Flux](${docs('how-to/gitops.md')}) shows how to install it from git. Then see [hardening](${docs('how-to/hardening.md')}), [monitoring](${docs('how-to/monitoring.md')}), and [upgrading](${docs('how-to/upgrading.md')}).`,
     '## Values',
     'The chart rejects values that are not in this table (`values.schema.json`).',
     ['| value | default | meaning |', '|---|---|---|', ...rows].join('\n'),
     '## Custom resource definitions',
-    `Upgrading the release upgrades its CRDs. Uninstalling it keeps them together with every GatewaySync, unless \`crds.keep\` is false. See [upgrading](${upgrading}#crds) for CRDs that already exist, and for installing them separately.`,
+    `Upgrading the release upgrades its CRDs. Uninstalling it keeps them together with every GatewaySync, unless \`crds.keep\` is false. See [upgrading](${docs('how-to/upgrading.md')}#crds) for CRDs that already exist, and for installing them separately.`,
   ];
   return { 'chart/README.md': `${text.join('\n\n')}\n` };
 }

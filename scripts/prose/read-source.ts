@@ -8,6 +8,12 @@ const word = /(?<=^|[\s("'_])[A-Za-z][a-z'’-]*(?=[\s.,:;!?)"'_]|$)/g;
 const code = /=>|==|&&|\$\(|^#!|^\s*<|\bself\.\w/;
 export const isSentence = (text: string) => (text.match(word)?.length ?? 0) >= 3 && !code.test(text);
 
+/** Nodes that declare a name. */
+const DECLARATIONS = [
+  ...['VariableDeclarator', 'FunctionDeclaration', 'ClassDeclaration', 'MethodDefinition', 'PropertyDefinition'],
+  ...['TSTypeAliasDeclaration', 'TSInterfaceDeclaration', 'TSPropertySignature', 'TSMethodSignature'],
+];
+
 interface Named {
   id?: { type: string; name?: string; start: number } | null;
   key?: { type: string; name?: string; start: number };
@@ -30,15 +36,7 @@ export function readSource(file: string, source: string): Passage[] {
   new Visitor({
     Literal: ({ value, start }) => typeof value === 'string' && message(start, value),
     TemplateLiteral: ({ quasis, start }) => message(start, quasis.map(({ value }) => value.cooked ?? '').join('_')),
-    VariableDeclarator: declared as () => void,
-    FunctionDeclaration: declared as () => void,
-    ClassDeclaration: declared as () => void,
-    MethodDefinition: declared as () => void,
-    PropertyDefinition: declared as () => void,
-    TSTypeAliasDeclaration: declared as () => void,
-    TSInterfaceDeclaration: declared as () => void,
-    TSPropertySignature: declared as () => void,
-    TSMethodSignature: declared as () => void,
+    ...Object.fromEntries(DECLARATIONS.map((type) => [type, declared])),
   }).visit(program);
 
   for (const { value, start, ...comment } of joined(comments, source)) {

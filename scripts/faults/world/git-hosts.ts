@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { Slots } from '../../../shared/domain/limits/slots.ts';
 import { type GitServer, startGitServer } from '../../testbed/git-server.ts';
 import type { Random } from '../random.ts';
 import { KnownRepository } from './files.ts';
@@ -18,7 +19,7 @@ export async function startGitHosts(random: Random) {
     await known.commit();
     return known;
   };
-  let rotation = Promise.resolve();
+  const rotations = new Slots(1);
   return {
     servers: [open, closed],
     lines: await make(open, 'lines'),
@@ -32,14 +33,12 @@ export async function startGitHosts(random: Random) {
      * Makes the private server accept only a new token, and then stores the token. Rotations run in sequence: if two
      * of them overlapped, the older token could be stored last.
      */
-    rotateToken: (store: () => Promise<void>): Promise<void> => {
-      rotation = rotation.then(() => {
+    rotateToken: (store: () => Promise<void>): Promise<void> =>
+      rotations.run(() => {
         tokens.push(newToken());
         closed.credentials = { password: token() };
         return store();
-      });
-      return rotation;
-    },
+      }),
     stop: async () => void (await Promise.all([open.stop(), closed.stop()])),
   };
 }
