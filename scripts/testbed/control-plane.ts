@@ -1,4 +1,3 @@
-import { cp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isServed } from './call-api.ts';
@@ -15,11 +14,6 @@ import { freePort } from './free-port.ts';
 import { type GuardedProcess, startGuarded, tailOf } from './guarded-process.ts';
 import { makeTemporaryDirectory, type TemporaryDirectory } from './temporary-directory.ts';
 
-/** Extra command-line arguments of the API server; they override ours. */
-export interface ApiServerOptions {
-  apiServerArgs?: string[];
-}
-
 /** An API server with its etcd, owned by this process: they end when the process ends, for any reason. */
 export interface ApiServer extends ServerAccess {
   /** Kills the API server; etcd, and the controllers if there are any, continue. */
@@ -28,8 +22,8 @@ export interface ApiServer extends ServerAccess {
   startApiServer(): Promise<void>;
   /** Stops etcd (SIGSTOP), so that the API server waits for it, or continues it. */
   holdEtcd(isHeld: boolean): void;
-  /** Backs up the data of etcd, restarting both; returns a function that restores it, and with it the old versions. */
-  backUp(): Promise<() => Promise<void>>;
+  /** Restarts etcd and the API server; calls the function with the directory of etcd's data while both are down. */
+  restart(whileDown: (data: string) => Promise<void>): Promise<void>;
   /** Ends all processes and removes the directory. */
   stop(): Promise<void>;
 }
@@ -45,18 +39,18 @@ const garbageCollection = { GOGC: '400', GOMEMLIMIT: '2GiB' };
 
 /**
  * Starts etcd and kube-apiserver on free loopback ports without controllers: there are no default ServiceAccounts, no
- * garbage collection, and namespaces aren't emptied.
+ * garbage collection, and namespaces aren't emptied. More arguments of the API server override ours.
  */
-export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
+export async function startApiServer(...args: string[]): Promise<ApiServer> {
   const binaries = await findBinaries('etcd', 'kube-apiserver');
-  return await inProcesses((processes) => startServer(processes, binaries, options));
+  return await inProcesses((processes) => startServer(processes, binaries, args));
 }
 
 /** Starts an API server and kube-controller-manager; resolves when the namespace `default` is usable. */
-export async function startControlPlane(options: ApiServerOptions = {}): Promise<ControlPlane> {
+export async function startControlPlane(...args: string[]): Promise<ControlPlane> {
   const binaries = await findBinaries('etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl');
   return await inProcesses(async (processes) => {
-    const server = await startServer(processes, binaries, options);
+    const server = await startServer(processes, binaries, args);
     processes.start(binaries['kube-controller-manager'], controllerManagerArguments(server.dir));
     // Pods are refused until the controllers have created this account.
     const account = '/api/v1/namespaces/default/serviceaccounts/default';
@@ -78,7 +72,7 @@ async function inProcesses<T>(start: (processes: Processes) => Promise<T>): Prom
 async function startServer(
   processes: Processes,
   binaries: Binaries<'etcd' | 'kube-apiserver'>,
-  { apiServerArgs = [] }: ApiServerOptions,
+  args: string[],
 ): Promise<ApiServer> {
   const dir = processes.directory.path;
   const etcdPort = await freePort();
@@ -88,29 +82,22 @@ async function startServer(
   const details = { dir, url, caFile, kubeconfig };
   await createCredentials(dir, url);
   const startKubeApiServer = async () => {
-    processes.start(binaries['kube-apiserver'], [...apiServerArguments({ dir, port, etcdPort }), ...apiServerArgs]);
+    processes.start(binaries['kube-apiserver'], [...apiServerArguments({ dir, port, etcdPort }), ...args]);
     await processes.until(() => isServed(details, '/readyz'), 'kube-apiserver');
   };
   const start = async () => {
     processes.start(binaries.etcd, etcdArguments({ dir, port: etcdPort }));
     await startKubeApiServer();
   };
-  const data = path.join(dir, 'etcd');
-  const backup = path.join(dir, 'etcd-backup');
-  const replaceData = async (from: string, to: string) => {
-    for (const name of ['kube-apiserver', 'etcd']) await processes.kill(name);
-    await rm(to, { recursive: true, force: true });
-    await cp(from, to, { recursive: true });
-    await start();
-  };
   await start();
   return {
     ...accessServer(details),
     stopApiServer: () => processes.kill('kube-apiserver'),
     startApiServer: startKubeApiServer,
-    backUp: async () => {
-      await replaceData(data, backup);
-      return () => replaceData(backup, data);
+    restart: async (whileDown) => {
+      for (const name of ['kube-apiserver', 'etcd']) await processes.kill(name);
+      await whileDown(path.join(dir, 'etcd'));
+      await start();
     },
     holdEtcd: (isHeld) => processes.signal('etcd', isHeld ? 'SIGSTOP' : 'SIGCONT'),
     stop: () => processes.stop(),

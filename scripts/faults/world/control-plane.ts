@@ -28,8 +28,7 @@ export async function startPlane(directory: string) {
   const policy = path.join(directory, 'audit-policy.json');
   const auditLog = path.join(directory, 'audit.log');
   await writeFile(policy, JSON.stringify(auditPolicy));
-  const apiServerArgs = [`--audit-policy-file=${policy}`, `--audit-log-path=${auditLog}`];
-  const server = await startApiServer({ apiServerArgs });
+  const server = await startApiServer(`--audit-policy-file=${policy}`, `--audit-log-path=${auditLog}`);
   await installCrds(server);
   let isRestarting = false;
 

@@ -24,7 +24,7 @@ test('only an API server that is configured as documented gets answers to its re
   const port = await freePort();
   await followDocs(directory, port);
   const configuration = path.join(directory, 'config.yaml');
-  const server = await startApiServer({ apiServerArgs: [`--admission-control-config-file=${configuration}`] });
+  const server = await startApiServer(`--admission-control-config-file=${configuration}`);
   t.after(() => server.stop());
   await installCrds(server);
   const create = (to: string, body: object) => callApi<object>(server, { method: 'POST', path: to, body });

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { cp, rm } from 'node:fs/promises';
 import { createServer, type Socket, connect as tcpConnect } from 'node:net';
+import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { pino } from 'pino';
@@ -208,13 +210,17 @@ suite('a reflector of a resource of an API server that is stopped or restored', 
   test('lists again if a backup has older versions', async (t) => {
     await write(cluster, configMap('default', 'changed', '1'));
     await write(cluster, configMap('default', 'removed', '1'));
-    const restore = await cluster.backUp();
+    const backup = path.join(cluster.dir, 'backup');
+    await cluster.restart((data) => cp(data, backup, { recursive: true }));
     const view = mirror(t, cluster.kubeconfig, 'default', { idleTimeoutMs: 1_500 });
     for (let value = 2; value < 50; value += 1) await write(cluster, configMap('default', 'changed', `${value}`));
     await remove(cluster, configMap('default', 'removed', '1'));
     await write(cluster, configMap('default', 'added', '1'));
     await untilStore(view, { changed: '49', added: '1' });
-    await restore();
+    await cluster.restart(async (data) => {
+      await rm(data, { recursive: true });
+      await cp(backup, data, { recursive: true });
+    });
     await untilStore(view, { changed: '1', removed: '1' });
   });
 });
