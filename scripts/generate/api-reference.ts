@@ -26,12 +26,10 @@ function* rowsOf(parent: SchemaNode, prefix = ''): Generator<string> {
 }
 
 function boundsOf(node: SchemaNode): string {
+  const { minimum, maximum = Number.POSITIVE_INFINITY } = node;
   const bounds = [
     node.enum && `one of ${node.enum.map((value) => `\`${value}\``).join(', ')}`,
-    node.minimum !== undefined &&
-      node.maximum !== undefined &&
-      node.maximum < 2 ** 31 - 1 &&
-      `${node.minimum} to ${node.maximum}`,
+    minimum !== undefined && maximum < 2 ** 31 - 1 && `${minimum} to ${maximum}`,
     node.maxLength !== undefined && `at most ${node.maxLength} characters`,
     node.maxItems !== undefined && `at most ${node.maxItems}`,
     node.maxProperties !== undefined && `at most ${node.maxProperties}`,

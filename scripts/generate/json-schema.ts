@@ -14,11 +14,8 @@ export interface SchemaNode {
   additionalProperties?: SchemaNode;
   minimum?: number;
   maximum?: number;
-  minLength?: number;
   maxLength?: number;
-  minItems?: number;
   maxItems?: number;
-  minProperties?: number;
   maxProperties?: number;
   format?: string;
   'x-kubernetes-validations'?: { rule: string; message: string }[];

@@ -45,16 +45,10 @@ const linkToOthers = {
 };
 
 const datasourceVariable = {
-  hide: 0,
-  includeAll: false,
   label: 'Data source',
-  multi: false,
   name: 'datasource',
-  options: [],
   query: 'prometheus',
   refresh: 1,
-  regex: '',
-  skipUrlSync: false,
   type: 'datasource',
 };
 
@@ -66,16 +60,12 @@ export function labelVariable(name: string, label: string, { series = '', isMult
     ...(isMulti && { allValue: '.*', current: { selected: true, text: ['All'], value: ['$__all'] } }),
     datasource,
     definition: query,
-    hide: 0,
     includeAll: isMulti,
     label,
     multi: isMulti,
     name,
-    options: [],
     query: { qryType: 1, query, refId: 'PrometheusVariableQueryEditor-VariableQuery' },
     refresh: 2,
-    regex: '',
-    skipUrlSync: false,
     sort: 1,
     type: 'query',
   };

@@ -2,7 +2,7 @@ import { dashboard, labelVariable, type Row } from './dashboard.ts';
 import { mappings, override, thresholds, UIDS } from './grafana.ts';
 import { lines, READY, readyTimeline, stat, table } from './panels.ts';
 import { agentRow, controller, deliveries, git, processes } from './program-rows.ts';
-import { ofLeader, orZero, readiness } from './queries.ts';
+import { ofLeader, orZero, readiness, syncedShare } from './queries.ts';
 
 /** All GatewaySyncs at a glance, and the health of the programs that manage them. */
 export function fleetOverview(): object {
@@ -35,7 +35,6 @@ const by = (gauge: string, label: string, matchers = '') =>
 const gateways = (matchers = '') => by('sync_controller_gateways', 'state', matchers);
 const phases = (matchers = '') => by('sync_controller_rollout_phase', 'phase', matchers);
 const approvals = by('sync_controller_rollout_waiting', 'reason', ', reason="Approval"');
-const AT_WORK = ', state!~"paused|dryRun"';
 const inTrouble = thresholds('green', [1, 'red']);
 
 const tile: typeof stat = (description, query, options) => stat(description, query, { ...options, width: 3 });
@@ -52,10 +51,7 @@ const fleet: Row = {
   }),
   'Gateways synced': tile(
     'Share of gateways whose files are up to date. Gateways that are paused or in a dry run are ignored.',
-    {
-      expr: `(${orZero(`sum(${gateways(', state="synced"')})`)}) / sum(${gateways(AT_WORK)})`,
-      unit: 'percentunit',
-    },
+    syncedShare(gateways),
     { thresholds: thresholds('red', [0.9, 'yellow'], [1, 'green']), noValue: 'No gateway' },
   ),
   'Pods without sidecar': tile(

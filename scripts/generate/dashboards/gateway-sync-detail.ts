@@ -2,7 +2,7 @@ import { dashboard, labelVariable, type Row } from './dashboard.ts';
 import { mappings, thresholds, UIDS } from './grafana.ts';
 import { lines, READY, readyTimeline, stat, table } from './panels.ts';
 import { agentRow } from './program-rows.ts';
-import { ofLeader, orZero, rateBy, readiness } from './queries.ts';
+import { ofLeader, orZero, rateBy, readiness, syncedShare } from './queries.ts';
 
 /** One GatewaySync: its state, its gateways, and the syncs of their agents. */
 export function gatewaySyncDetail(): object {
@@ -37,10 +37,7 @@ const state: Row = {
   Gateways: stat('Gateway pods of this GatewaySync.', { expr: orZero(`sum(${gatewaysBy()})`) }),
   Synced: stat(
     'Share of gateways whose files are up to date. Gateways that are paused or in a dry run are ignored.',
-    {
-      expr: `(${orZero(`sum(${gatewaysBy(', state="synced"')})`)}) / sum(${gatewaysBy(', state!~"paused|dryRun"')})`,
-      unit: 'percentunit',
-    },
+    syncedShare(gatewaysBy),
     { thresholds: thresholds('red', [0.9, 'yellow'], [1, 'green']), noValue: 'No gateway' },
   ),
   'Longest time since a successful sync': stat(

@@ -43,3 +43,9 @@ export function readiness(matchers: Matchers): string {
     );
   return `(${has('True')} - ${has('Unknown')})`;
 }
+
+/** Returns the share of gateways whose files are up to date. Gateways that are paused or in a dry run are ignored. */
+export const syncedShare = (gateways: (matchers: string) => string): Query => ({
+  expr: `(${orZero(`sum(${gateways(', state="synced"')})`)}) / sum(${gateways(', state!~"paused|dryRun"')})`,
+  unit: 'percentunit',
+});
