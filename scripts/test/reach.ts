@@ -1,28 +1,18 @@
 import { existsSync } from 'node:fs';
 import { runCommand } from '../testbed/run-command.ts';
 
-/** Tests that a directory of the programs can reach, next to those of `npm test`. */
+/** Tests that a directory can reach, next to those of `npm test` and those of the program in each group. */
 const REACH: Record<string, string[]> = {
-  agent: [
-    'unit/agent',
-    'integration/agent',
-    'integration/path',
-    'limits/agent',
-    'servers',
-    'unit/cli',
-    'integration/cli',
-  ],
-  controller: [
-    ...['unit/controller', 'unit/hand-over', 'integration/controller', 'integration/path', 'limits/controller'],
-    ...['chart', 'gitea'],
-  ],
-  receiver: ['unit/receiver', 'unit/hand-over', 'integration/receiver', 'integration/path', 'limits/receiver', 'gitea'],
-  cli: ['unit/cli', 'integration/cli', 'browser'],
+  agent: ['integration/path', 'limits/agent', 'servers', 'unit/cli', 'integration/cli'],
+  controller: ['unit/hand-over', 'integration/path', 'limits/controller', 'chart', 'gitea'],
+  receiver: ['unit/hand-over', 'integration/path', 'limits/receiver', 'gitea'],
+  cli: ['browser'],
   chart: ['chart', 'monitoring'],
   docs: ['chart'],
   install: ['chart'],
   examples: ['chart', 'servers'],
 };
+const PROGRAMS = new Set(['agent', 'controller', 'receiver', 'cli']);
 /** Groups with a directory for each program. */
 const DIVIDED = new Set(['unit', 'integration', 'limits']);
 /** Other texts, and the end-to-end tests, which their own job runs. */
@@ -34,7 +24,8 @@ export function reachOf(changed: string[]): string[] {
     if (NO_TESTS.test(file)) return [];
     const [directory = '', group = '', area = ''] = file.split('/');
     if (directory === 'tests' && group !== 'support') return [DIVIDED.has(group) ? `${group}/${area}` : group];
-    return REACH[directory] ?? ['all'];
+    const own = PROGRAMS.has(directory) ? [`unit/${directory}`, `integration/${directory}`] : [];
+    return REACH[directory]?.concat(own) ?? ['all'];
   });
   return reached.includes('all') ? ['all'] : [...new Set(reached)].sort().map((name) => `tests/${name}`);
 }

@@ -7,10 +7,7 @@ import { makeTemporaryDirectory } from '../testbed/temporary-directory.ts';
 import { readUses, sumOfTallies, type Tally, tallyOfFailure } from './tally.ts';
 
 const root = path.join(import.meta.dirname, '../..');
-const linesReporter = path.join(import.meta.dirname, 'lines-reporter.ts');
-const tallyReporter = path.join(import.meta.dirname, 'tally-reporter.ts');
-const slimImports = path.join(import.meta.dirname, 'slim-imports.ts');
-const watchProcess = path.join(import.meta.dirname, 'watch-process.ts');
+const scriptAt = (name: string) => path.join(import.meta.dirname, name);
 
 /** Helm and kubectl exit before they would need a garbage collection, which takes up to a third of their CPU time. */
 const garbageCollection = { GOGC: 'off', GOMEMLIMIT: '512MiB' };
@@ -79,17 +76,22 @@ async function runNode(files: string[], options: Omit<RunOptions, 'concurrency'>
   try {
     const file = path.join(directory.path, 'tally.json');
     const args = [
-      ...['--import', slimImports, '--import', watchProcess],
-      '--test',
-      ...[`--test-reporter=${linesReporter}`, '--test-reporter-destination=stdout'],
-      ...[`--test-reporter=${tallyReporter}`, `--test-reporter-destination=${file}`],
+      ...['--import', scriptAt('slim-imports.ts'), '--import', scriptAt('watch-process.ts')],
+      ...['--test', `--test-reporter=${scriptAt('reporter.ts')}`],
       // Ends tests that hang; generous because the machine may be busy.
       '--test-timeout=300000',
     ];
     // Each process compiles a hundred modules: two thirds of the cost of a small test file.
     const compiled = { NODE_COMPILE_CACHE: path.join(root, 'node_modules/.cache/compiled') };
     const usage = path.join(directory.path, 'usage');
-    const environment = { ...process.env, ...compiled, ...garbageCollection, ...env, TEST_USAGE: usage };
+    const environment = {
+      ...process.env,
+      ...compiled,
+      ...garbageCollection,
+      ...env,
+      TEST_TALLY: file,
+      TEST_USAGE: usage,
+    };
     if (!print) process.stdout.write(heading);
     const runner = startGuarded(process.execPath, [...args, ...flags, ...files], {
       cwd: root,

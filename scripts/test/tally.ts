@@ -59,14 +59,8 @@ export function describeTallies(tallies: Tally[]): string {
   const { passed, slow, failed, skipped, uses } = sumOfTallies(tallies);
   return [
     ...(uses.length > 0 ? [describeUses(uses)] : []),
-    ...listOf(
-      'Skipped',
-      skipped.map(({ file, name, reason }) => `${file}: ${name}: ${reason}`),
-    ),
-    ...listOf(
-      'Failed',
-      failed.map(({ file, name, error }) => `${file}: ${name}: ${beginningOf(error)}`),
-    ),
+    ...listOf('Skipped', skipped, ({ reason }) => reason),
+    ...listOf('Failed', failed, ({ error }) => beginningOf(error)),
     ...(slow > 0 ? [`${slow} tests run ${SLOW}, as do those in *.full.test.ts.`, ''] : []),
     `${passed} passed, ${failed.length} failed, ${skipped.length} skipped`,
   ].join('\n');
@@ -78,35 +72,27 @@ function beginningOf(error: string): string {
   return [line, ...more.slice(0, 19).map((text) => `    ${text}`)].join('\n');
 }
 
-const listOf = (title: string, lines: string[]) =>
-  lines.length > 0 ? [`${title}:`, ...lines.map((line) => `  ${line}`), ''] : [];
+const listOf = <T extends Entry>(title: string, tests: T[], reasonOf: (test: T) => string): string[] =>
+  tests.length > 0 ? [`${title}:`, ...tests.map((test) => `  ${test.file}: ${test.name}: ${reasonOf(test)}`), ''] : [];
 
 /** Returns the use of the process with these arguments; `stat` is that of proc(5), and empty on other systems. */
 export function useOf(args: string[], stat: string): Use {
   const files = args.filter((name) => name.endsWith('.test.ts')).map((name) => name.replace(/^.*\/tests\//, 'tests/'));
-  const times = stat
-    .slice(stat.lastIndexOf(')') + 2)
-    .split(' ')
-    .slice(11, 15)
-    .map(Number);
-  return { files, seconds: times.reduce((sum, ticks) => sum + ticks, 0) / TICKS_PER_SECOND };
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+  return { files, seconds: ticks / TICKS_PER_SECOND };
 }
 
 /** Reads what the processes have written, a line each. */
 export async function readUses(file: string): Promise<Use[]> {
   const text = await readFile(file, 'utf8').catch(() => '');
-  return text
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as Use);
+  return text.match(/.+/g)?.map((line) => JSON.parse(line) as Use) ?? [];
 }
 
 /** Lists the processes with the most CPU time. */
 function describeUses(uses: Use[]): string {
   const most = uses.toSorted((a, b) => b.seconds - a.seconds).slice(0, 10);
-  return [`CPU time: ${sumOf(uses).toFixed(0)} s, most of it in`, ...most.map((use) => `  ${describe(use)}`), ''].join(
-    '\n',
-  );
+  return `CPU time: ${sumOf(uses).toFixed(0)} s, most of it in\n${most.map((use) => `  ${describe(use)}\n`).join('')}`;
 }
 
 /** Returns the processes that exceed the budget of `npm test`, each as a message. */

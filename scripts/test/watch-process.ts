@@ -18,13 +18,6 @@ if (process.env.NODE_TEST_CONTEXT || process.execArgv.includes('--test-isolation
     timer.unref();
   });
   const file = process.env.TEST_USAGE;
+  const readStat = () => (process.platform === 'linux' ? readFileSync('/proc/self/stat', 'utf8') : '');
   if (file) process.on('exit', () => appendFileSync(file, `${JSON.stringify(useOf(process.argv, readStat()))}\n`));
-}
-
-function readStat(): string {
-  try {
-    return readFileSync('/proc/self/stat', 'utf8');
-  } catch {
-    return '';
-  }
 }

@@ -13,7 +13,7 @@ import {
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 
-const reporter = path.join(import.meta.dirname, '../../../scripts/test/tally-reporter.ts');
+const reporter = path.join(import.meta.dirname, '../../../scripts/test/reporter.ts');
 
 const sample = `
 import { suite, test } from 'node:test';
@@ -30,8 +30,9 @@ test('the test summary lists skipped and failed tests once, with their reasons',
   t.after(() => directory.remove());
   await writeFile(path.join(directory.path, 'sample.test.mjs'), sample);
   const tally = path.join(directory.path, 'tally.json');
-  const args = ['--test', `--test-reporter=${reporter}`, `--test-reporter-destination=${tally}`, 'sample.test.mjs'];
-  await assert.rejects(runCommand(process.execPath, args, { cwd: directory.path, env: { PATH: process.env.PATH } }));
+  const args = ['--test', `--test-reporter=${reporter}`, 'sample.test.mjs'];
+  const env = { PATH: process.env.PATH, TEST_TALLY: tally };
+  await assert.rejects(runCommand(process.execPath, args, { cwd: directory.path, env }));
   const { default: counted }: { default: Omit<Tally, 'uses'> } = await import(tally, { with: { type: 'json' } });
   const lines = [
     'Skipped:',

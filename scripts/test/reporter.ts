@@ -1,11 +1,22 @@
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { TestEvent } from 'node:test/reporters';
+import { Readable } from 'node:stream';
+import { spec, type TestEvent } from 'node:test/reporters';
 import { SLOW, type Tally } from './tally.ts';
 
-/** A reporter for `node --test` that writes one `Tally` as JSON at the end, or when SIGINT interrupts the tests. */
-export default async function* reportTally(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+/**
+ * A reporter for `node --test`: Node's readable output without the totals, which mean little for one of many processes.
+ * Writes the `Tally` as JSON to the file TEST_TALLY at the end, or when SIGINT interrupts the tests.
+ */
+export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  yield* Readable.from(tallied(events)).pipe(new spec());
+}
+
+async function* tallied(events: AsyncIterable<TestEvent>): AsyncGenerator<TestEvent> {
   const tally: Omit<Tally, 'uses'> = { passed: 0, slow: 0, failed: [], skipped: [] };
-  for await (const { type, data } of events) {
+  const write = () => writeFileSync(process.env.TEST_TALLY ?? '', JSON.stringify(tally));
+  for await (const event of events) {
+    const { type, data } = event;
     if (type === 'test:fail' && !isConsequence(data.details.error))
       tally.failed.push({ ...entryOf(data), error: messageOf(data.details.error) });
     if (type === 'test:pass') {
@@ -16,10 +27,12 @@ export default async function* reportTally(events: AsyncIterable<TestEvent>): As
     if (type === 'test:interrupted') {
       tally.failed.push(...data.tests.map((test) => ({ ...entryOf(test), error: 'did not end' })));
       // The process exits without an end of the events.
-      yield JSON.stringify(tally);
+      write();
     }
+    const isTotal = type === 'test:diagnostic' && data.file === undefined;
+    if (!isTotal) yield event;
   }
-  yield JSON.stringify(tally);
+  write();
 }
 
 /** Returns whether a suite, a file, or a test failed only because a test in it failed. */
