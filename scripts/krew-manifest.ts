@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { stringify } from 'yaml';
@@ -24,9 +24,7 @@ export async function krewManifest(directory: string): Promise<string> {
     const [, os, architecture = ''] = /^kubectl-stoker-(linux|darwin)-(\w+)\.tar\.gz$/.exec(file) ?? [];
     const arch = ARCHITECTURES[architecture];
     if (os === undefined || arch === undefined) continue;
-    const sha256 = createHash('sha256')
-      .update(await readFile(path.join(directory, file)))
-      .digest('hex');
+    const sha256 = hash('sha256', await readFile(path.join(directory, file)));
     platforms.push({
       selector: { matchLabels: { os, arch } },
       uri: `${REPOSITORY}/releases/download/v${manifest.version}/${file}`,

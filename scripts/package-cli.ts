@@ -1,10 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import { chmod, copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
 import { archiveName, krewManifest } from './krew-manifest.ts';
 import { fetchNode, officialNode } from './release/official-node.ts';
+import { runCommand } from './testbed/run-command.ts';
 
 const root = path.join(import.meta.dirname, '..');
 const dist = path.join(root, 'dist');
@@ -39,10 +39,10 @@ async function makeExecutable(node: string): Promise<string> {
   const config = path.join(directory, 'sea.json');
   const main = path.join(dist, 'kubectl-stoker.mjs');
   await writeFile(config, JSON.stringify({ main, mainFormat: 'module', output, disableExperimentalSEAWarning: true }));
-  run(node, '--build-sea', config);
+  await runCommand(node, ['--build-sea', config]);
   await rm(config);
   // macOS kills programs that aren't signed.
-  if (process.platform === 'darwin') run('codesign', '--force', '--sign', '-', output);
+  if (process.platform === 'darwin') await runCommand('codesign', ['--force', '--sign', '-', output]);
   return output;
 }
 
@@ -53,13 +53,8 @@ async function makeArchive(executable: string): Promise<string> {
   const directory = path.dirname(executable);
   const program = path.basename(executable);
   const own = ['-C', root, 'LICENSE', '-C', path.join(root, 'cli'), 'completion'];
-  run('tar', '-czf', archive, ...own, '-C', dist, LEGAL, '-C', directory, program);
+  await runCommand('tar', ['-czf', archive, ...own, '-C', dist, LEGAL, '-C', directory, program]);
   return archive;
-}
-
-function run(command: string, ...args: string[]): void {
-  const { status, error } = spawnSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
-  if (status !== 0) throw error ?? new Error(`${command} ended with status ${status}`);
 }
 
 const { values } = parseArgs({ options: { 'official-node': { type: 'boolean' } } });

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { copyCheckout } from './test/copy-checkout.ts';
 import { reachOf } from './test/reach.ts';
-import { type CommandOptions, runCommand } from './testbed/run-command.ts';
+import { runCommand, succeeds } from './testbed/run-command.ts';
 
 // Reverts the program's part of old fixes, one at a time, and runs the tests: do they notice? A fix counts if it changed
 // programs and tests, if its change can still be reverted, and if the types are right without it.
@@ -12,11 +12,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     count: { type: 'string', default: '10' },
-    /** Number of commits to skip, newest first. */
-    skip: { type: 'string', default: '0' },
     full: { type: 'boolean', default: false },
-    /** Only tests whose path contains this. */
-    only: { type: 'string', default: '' },
   },
 });
 
@@ -29,11 +25,6 @@ const depth = values.full ? 'full' : 'quick';
 
 const { directory: cwd, remove } = await copyCheckout();
 const git = (...args: string[]) => runCommand('git', args, { cwd });
-const succeeds = (command: string, args: string[], options: CommandOptions = {}): Promise<boolean> =>
-  runCommand(command, args, { cwd, ...options }).then(
-    () => true,
-    () => false,
-  );
 
 /** Reverts the fix of a commit in the copy, and returns the tests to run; undefined if it isn't a fix by these rules. */
 async function revert(commit: string): Promise<Record<'its tests' | 'other tests', string[]> | undefined> {
@@ -44,8 +35,8 @@ async function revert(commit: string): Promise<Record<'its tests' | 'other tests
   const patch = await git('show', '--format=', '--no-renames', commit, '--', ...programs);
   const lines = patch.split('\n').filter((line) => /^[-+](?![-+])/.test(line)).length;
   if (lines > MAX_LINES) return undefined;
-  if (!(await succeeds('git', ['apply', '--reverse', '--3way', '-'], { input: patch }))) return undefined;
-  if (!(await succeeds('node_modules/.bin/tsc', ['--noEmit', '--project', '.']))) return undefined;
+  if (!(await succeeds('git', ['apply', '--reverse', '--3way', '-'], { cwd, input: patch }))) return undefined;
+  if (!(await succeeds('node_modules/.bin/tsc', ['--noEmit', '--project', '.'], { cwd }))) return undefined;
   const own = await git('ls-files', ...changed.flatMap((file) => [file, file.replace(/\.test\.ts$/, '.full.test.ts')]));
   const reached = reachOf(programs);
   const others = reached.includes('all') ? ['tests/unit', 'tests/integration', 'tests/chart'] : reached;
@@ -57,10 +48,10 @@ async function whoNotices(tests: Record<string, string[]>): Promise<string | und
   const env = { ...process.env, TEST_DEPTH: depth, BUNDLES_MADE_IN: '' };
   for (const [who, names] of Object.entries(tests)) {
     const usual = names.filter((name) => values.full || (USUAL.test(name) && !name.endsWith('.full.test.ts')));
-    const run = ['scripts/test.ts', ...usual.filter((name) => name.includes(values.only))];
-    if (run.length === 1 || (await succeeds(process.execPath, run, { env }))) continue;
+    const run = ['scripts/test.ts', ...usual];
+    if (run.length === 1 || (await succeeds(process.execPath, run, { cwd, env }))) continue;
     await git('reset', '--quiet', '--hard');
-    if (await succeeds(process.execPath, run, { env })) return who;
+    if (await succeeds(process.execPath, run, { cwd, env })) return who;
     console.log(`these fail with the fix as well: ${run.slice(1).join(' ')}`);
     return undefined;
   }
@@ -71,7 +62,7 @@ let unnoticed = 0;
 try {
   const commits = positionals.length > 0 ? positionals : (await git('rev-list', '--no-merges', 'HEAD')).match(/\S+/g);
   let left = Number(values.count);
-  for (const commit of commits?.slice(Number(values.skip)) ?? []) {
+  for (const commit of commits ?? []) {
     await git('reset', '--quiet', '--hard');
     const tests = await revert(commit);
     if (!tests) continue;

@@ -16,19 +16,15 @@ export function findHits(passage: Passage): Hit[] {
   const found = patterns
     .filter(({ rule }) => applies(rule, passage))
     .flatMap(({ pattern, ...rest }) =>
-      [...text.matchAll(pattern)].map(({ 0: phrase, index }) => ({
-        ...rest,
-        index,
-        phrase,
-        end: index + phrase.length,
-      })),
+      [...text.matchAll(pattern)].map(({ 0: phrase, index }) => ({ ...rest, index, phrase })),
     )
     .sort((one, other) => one.index - other.index);
 
   return found
-    .filter(({ rule, index }, position) =>
-      found.slice(0, position).every((earlier) => earlier.end <= index || earlier.rule.apart !== rule.apart),
-    )
+    .filter(({ rule, index }, position) => {
+      const overlaps = (earlier: (typeof found)[number]) => earlier.index + earlier.phrase.length > index;
+      return !found.slice(0, position).some((each) => overlaps(each) && each.rule.apart === rule.apart);
+    })
     .map(({ rule, instead, index, phrase }) => ({
       file,
       kind,

@@ -4,7 +4,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import { docsOf } from '../../shared/docs-site.ts';
 import { PROGRAMS } from '../images/programs.ts';
 import { archiveName } from '../krew-manifest.ts';
-import { findBinaries } from '../testbed/find-binaries.ts';
+import { chart, helm } from '../testbed/helm.ts';
 import { runCommand } from '../testbed/run-command.ts';
 import { completeRelease, missingFiles } from './release-files.ts';
 
@@ -16,8 +16,7 @@ const tag = `v${version}`;
 export async function dryRun(directory: string): Promise<void> {
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true });
-  const { helm } = await findBinaries('helm');
-  await runCommand(helm, ['package', path.join(root, 'chart'), '--destination', directory]);
+  await helm('package', chart, '--destination', directory);
   await packPlugin(directory);
   await completeRelease(directory);
   const missing = await missingFiles(directory);

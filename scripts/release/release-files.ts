@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
@@ -6,7 +6,7 @@ import { docsAt } from '../../shared/docs-site.ts';
 import { archiveName, krewManifest } from '../krew-manifest.ts';
 import { writeJsonSchemas } from '../site/json-schemas.ts';
 import { SITE_ARCHIVE } from '../site/versions.ts';
-import { findBinaries } from '../testbed/find-binaries.ts';
+import { chart, helm, setFlags } from '../testbed/helm.ts';
 import { runCommand } from '../testbed/run-command.ts';
 
 const root = path.join(import.meta.dirname, '../..');
@@ -45,7 +45,7 @@ export async function completeRelease(directory: string): Promise<void> {
 
 /** Reads the CRDs as one manifest. */
 export async function readCrds(): Promise<string> {
-  const crds = path.join(root, 'chart/crds');
+  const crds = path.join(chart, 'crds');
   const files = (await readdir(crds)).sort();
   const texts = await Promise.all(files.map((file) => readFile(path.join(crds, file), 'utf8')));
   return texts.map((text) => `---\n${text}`).join('');
@@ -55,8 +55,7 @@ export async function readCrds(): Promise<string> {
 async function checksumsOf(directory: string): Promise<string> {
   const files = (await readdir(directory)).filter((name) => name !== CHECKSUMS).sort();
   const lines = files.map(async (name) => {
-    const content = await readFile(path.join(directory, name));
-    return `${createHash('sha256').update(content).digest('hex')}  ${name}\n`;
+    return `${hash('sha256', await readFile(path.join(directory, name)))}  ${name}\n`;
   });
   return (await Promise.all(lines)).join('');
 }
@@ -81,15 +80,7 @@ const VALUES = {
 
 /** Renders `install.yaml`: the chart with its namespace, for `kubectl apply`. */
 export async function renderInstallManifest(): Promise<string> {
-  const { helm } = await findBinaries('helm');
-  const values = Object.entries(VALUES).map(([name, value]) => `--set-json=${name}=${JSON.stringify(value)}`);
-  const rendered = await runCommand(helm, [
-    'template',
-    'stoker-operator',
-    path.join(root, 'chart'),
-    `--namespace=${NAMESPACE}`,
-    ...values,
-  ]);
+  const rendered = await helm('template', 'stoker-operator', chart, `--namespace=${NAMESPACE}`, ...setFlags(VALUES));
   const objects = rendered.replaceAll(/^ *app\.kubernetes\.io\/managed-by: Helm\n/gm, '');
   return `${header}---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: ${NAMESPACE}\n${objects}`;
 }

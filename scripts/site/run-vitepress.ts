@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { writeJsonSchemas } from './json-schemas.ts';
@@ -10,15 +10,13 @@ const site = path.join(root, 'site');
 /** Installs the packages of the site, unless they were installed from the same lock file. */
 function installPackages(): void {
   const stamp = path.join(site, 'node_modules/.installed-from');
-  const hash = createHash('sha256')
-    .update(readFileSync(path.join(site, 'package-lock.json')))
-    .digest('hex');
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === hash) return;
+  const lock = hash('sha256', readFileSync(path.join(site, 'package-lock.json')));
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;
   console.error('installing the packages of the site (npm ci) …');
   const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   const { status } = spawnSync('npm', ['ci', ...options], { cwd: site, stdio: ['ignore', 'ignore', 'inherit'] });
   if (status !== 0) throw new Error('npm ci failed in site/; it needs the npm registry, or a mirror in your ~/.npmrc');
-  writeFileSync(stamp, hash);
+  writeFileSync(stamp, lock);
 }
 
 /** Returns the arguments of Node that run VitePress. */

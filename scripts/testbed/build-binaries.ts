@@ -1,23 +1,17 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { runCommand } from './run-command.ts';
+import { runCommand, succeeds } from './run-command.ts';
 import { type BinaryName, kubernetesStagingVersion, type Source, sources } from './versions.ts';
 
 /** Returns whether `go` is on the PATH. */
-export async function hasGo(): Promise<boolean> {
-  return await runCommand('go', ['version']).then(
-    () => true,
-    () => false,
-  );
-}
+export const hasGo = (): Promise<boolean> => succeeds('go', ['version']);
 
-/** Builds one binary from its Go module, and logs it on stderr; `modules` caches data for later builds. */
+/** Builds one binary from its Go module; `modules` caches data for later builds. */
 export async function buildBinary(name: BinaryName, modules: string, file: string): Promise<void> {
   const source = sources[name];
   // By version, because the replacements belong to one release.
   const cwd = path.join(modules, `${source.module}-${source.version}`);
-  const started = performance.now();
-  process.stderr.write(`  ${name} ${source.version}: building …\n`);
   await prepareModule(cwd, source);
   const go = goIn(cwd, source);
   await go('get', '-tool', `${source.package}@v${source.moduleVersion ?? source.version}`);
@@ -32,9 +26,6 @@ export async function buildBinary(name: BinaryName, modules: string, file: strin
   } finally {
     await rm(unfinished, { force: true });
   }
-  process.stderr.write(
-    `  ${name} ${source.version}: built in ${((performance.now() - started) / 1000).toFixed(0)} s\n`,
-  );
 }
 
 /** Copies the data, because Go's module cache may be emptied while the binary is kept. */
@@ -50,7 +41,8 @@ async function prepareModule(directory: string, source: Source): Promise<void> {
   const replacing = source.module === 'kubernetes' ? 'k8s.io/kubernetes' : source.replaces && source.package;
   const replacements = replacing ? await replacementsOf(directory, source, replacing) : [];
   const lines = [`module testbed/${source.module}`, 'go 1.24', ...replacements, ''];
-  await writeFile(path.join(directory, 'go.mod'), lines.join('\n'), { flag: 'wx' }).catch(ignoreExisting);
+  const file = path.join(directory, 'go.mod');
+  if (!existsSync(file)) await writeFile(file, lines.join('\n'));
 }
 
 /**
@@ -73,7 +65,3 @@ const goIn =
     const env = { ...process.env, CGO_ENABLED: cgo ? '1' : '0', GOWORK: 'off' };
     return runCommand('go', args, { cwd, env });
   };
-
-function ignoreExisting(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EEXIST') throw error;
-}

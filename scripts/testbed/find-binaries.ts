@@ -3,6 +3,7 @@ import path from 'node:path';
 import { buildBinary, hasGo } from './build-binaries.ts';
 import { downloadBinaries } from './download-binaries.ts';
 import { isExecutable } from './is-executable.ts';
+import { step } from './step.ts';
 import { type BinaryName, cacheKey, kubernetesVersion } from './versions.ts';
 
 /** Paths of the requested binaries. */
@@ -60,7 +61,8 @@ async function provide(names: BinaryName[]): Promise<void> {
     `No download (${problems[0]}). Building with Go, once for this machine, which takes minutes: ${missing.join(', ')}\n`,
   );
   try {
-    for (const name of missing) await buildBinary(name, path.join(cacheDirectory(), 'build'), cachedFile(name));
+    const modules = path.join(cacheDirectory(), 'build');
+    for (const name of missing) await step(`Building ${name}`, () => buildBinary(name, modules, cachedFile(name)));
   } catch (error) {
     problems.push(`The build with Go failed: ${(error as Error).message}`);
     throw new MissingBinaries(advice(locate(names).missing, problems), { cause: error });

@@ -15,15 +15,11 @@ const count = 6_384;
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt++) {
     const port = first + randomInt(count);
-    if ((await hold(port + count, '127.0.0.1')) && (await isFree(port))) return port;
+    const release = (await hold(port + count, '127.0.0.1')) && (await hold(port, '0.0.0.0'));
+    await release?.();
+    if (release) return port;
   }
   throw new Error(`no free port between ${first} and ${first + count - 1}`);
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const release = await hold(port, '0.0.0.0');
-  await release?.();
-  return release !== undefined;
 }
 
 /** Listens on a port without keeping the process alive; returns undefined if the port is taken. */

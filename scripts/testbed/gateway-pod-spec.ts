@@ -4,3 +4,6 @@ export const gatewayPodSpec = {
   containers: [{ name: 'gateway', image: 'gateway:1', volumeMounts: [{ name: 'data', mountPath: '/data' }] }],
   volumes: [{ name: 'data', emptyDir: {} }],
 };
+
+/** The status of a pod when its kubelet has started all containers. */
+export const readyStatus = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };

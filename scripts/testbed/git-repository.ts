@@ -110,13 +110,8 @@ export async function createBareRepository(root: string, name: string, baseUrl: 
       return await write({ ref, message, files, tree, ...(parent && { parent }) });
     },
     tag: async (tag, { annotated = false, target = 'refs/heads/main', force = false } = {}) => {
-      await run(
-        'tag',
-        ...(annotated ? ['--annotate', '--message', tag] : []),
-        ...(force ? ['--force'] : []),
-        tag,
-        target,
-      );
+      const annotation = annotated ? ['--annotate', '--message', tag] : [];
+      await run('tag', ...annotation, ...(force ? ['--force'] : []), tag, target);
       return await run('rev-parse', `refs/tags/${tag}^{commit}`);
     },
     branch: async (branch, sha) => void (await run('update-ref', `refs/heads/${branch}`, sha)),

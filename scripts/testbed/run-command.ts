@@ -34,3 +34,10 @@ export async function runCommand(command: string, args: string[], options: Comma
   if (status !== 0) throw new CommandError([command, ...args].join(' '), { status, stderr });
   return stdout;
 }
+
+/** Runs a command, and returns whether it could be started and exited with status 0. */
+export const succeeds = (...command: Parameters<typeof runCommand>): Promise<boolean> =>
+  runCommand(...command).then(
+    () => true,
+    () => false,
+  );

@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { runCommand } from './run-command.ts';
+import { step } from './step.ts';
 
 const ARCHIVE_TIMEOUT_MS = 600_000;
 
@@ -15,13 +16,12 @@ export interface HashedFile {
 export async function unpackArchive<Name extends string>(
   names: Name[],
   fileOf: (name: Name) => string,
-  { url, hash }: HashedFile,
+  { url, hash: wanted }: HashedFile,
 ): Promise<void> {
-  const started = performance.now();
-  const bytes = await fetchBytes(url, ARCHIVE_TIMEOUT_MS);
-  const algorithm = hash.length === 64 ? 'sha256' : 'sha512';
-  const actual = createHash(algorithm).update(bytes).digest('hex');
-  if (actual !== hash) throw new Error(`${url} has the ${algorithm} ${actual} instead of ${hash}`);
+  const bytes = await step(`Downloading ${names.join(', ')} from ${url}`, () => fetchBytes(url, ARCHIVE_TIMEOUT_MS));
+  const algorithm = wanted.length === 64 ? 'sha256' : 'sha512';
+  const actual = hash(algorithm, bytes);
+  if (actual !== wanted) throw new Error(`${url} has the ${algorithm} ${actual} instead of ${wanted}`);
   const base = path.dirname(path.dirname(fileOf(names[0] as Name)));
   await mkdir(base, { recursive: true });
   const directory = await mkdtemp(path.join(base, '.download-'));
@@ -41,8 +41,6 @@ export async function unpackArchive<Name extends string>(
   } finally {
     await rm(directory, { recursive: true });
   }
-  const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  process.stderr.write(`  ${names.join(', ')}: downloaded in ${seconds} s (${url})\n`);
 }
 
 /** Downloads a file; throws an error with its address. */

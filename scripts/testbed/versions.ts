@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** Name of a binary that the test bed can provide. */
 export type BinaryName =
@@ -171,6 +171,6 @@ function chosen(variable: string, version: string): string {
 
 /** Returns a name for the build of a binary: it changes with the version, the build options, and the platform. */
 export function cacheKey(name: BinaryName): string {
-  const hash = createHash('sha256').update(JSON.stringify(sources[name])).digest('hex').slice(0, 8);
-  return `${name}-${sources[name].version}-${platform}-${arch}-${hash}`;
+  const build = hash('sha256', JSON.stringify(sources[name])).slice(0, 8);
+  return `${name}-${sources[name].version}-${platform}-${arch}-${build}`;
 }

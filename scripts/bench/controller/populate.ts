@@ -1,7 +1,7 @@
 import { cp } from 'node:fs/promises';
 import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { gatewayPodSpec } from '../../testbed/gateway-pod-spec.ts';
+import { gatewayPodSpec, readyStatus } from '../../testbed/gateway-pod-spec.ts';
 import type { GitRepository } from '../../testbed/git-repository.ts';
 import type { GitServer } from '../../testbed/git-server.ts';
 import { step } from '../../testbed/step.ts';
@@ -66,6 +66,5 @@ async function createPod({ client }: World, name: string, resource: string): Pro
       containers: gatewayPodSpec.containers.map((container) => ({ ...container, env })),
     },
   });
-  const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
-  await client.mergePatch(`${corePath('pods', NAMESPACE, name)}/status`, { status });
+  await client.mergePatch(`${corePath('pods', NAMESPACE, name)}/status`, { status: readyStatus });
 }

@@ -31,10 +31,8 @@ async function secretsOf({ directory, senders, hosts, plane }: World) {
     ...senders.secrets.map((value) => ({ what: 'a webhook secret', value })),
     ...hosts.tokens.map((value) => ({ what: 'a git token', value })),
   ];
-  const encoded = named.map(({ what, value }) => ({
-    what,
-    value: Buffer.from(value).toString('base64').replace(/=+$/, ''),
-  }));
+  const encode = (text: string) => Buffer.from(text).toString('base64').replace(/=+$/, '');
+  const encoded = named.map(({ what, value }) => ({ what, value: encode(value) }));
   const tokens: typeof named = [];
   for (const place of [plane.server.dir, directory]) {
     for (const name of await readdir(place)) {

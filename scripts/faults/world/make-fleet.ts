@@ -8,9 +8,9 @@ import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { applyObject } from '../../testbed/apply-object.ts';
 import { CallError } from '../../testbed/call-api.ts';
 import type { Account } from '../../testbed/cluster-access.ts';
-import { gatewayPodSpec } from '../../testbed/gateway-pod-spec.ts';
+import { gatewayPodSpec, readyStatus } from '../../testbed/gateway-pod-spec.ts';
 import { type InjectedPod, sidecarEnvironment } from '../../testbed/play-kubelet.ts';
-import { runCommand } from '../../testbed/run-command.ts';
+import { succeeds } from '../../testbed/run-command.ts';
 import { Gateway } from './gateway.ts';
 import { ManagedProgram } from './managed-program.ts';
 import { Resource } from './resource.ts';
@@ -88,11 +88,7 @@ export const TOO_MUCH = Buffer.alloc((MIB + 1) * 1024 * 1024);
 
 /** Mounts a small disk at a directory if this machine allows it; returns a function that unmounts it, or undefined. */
 async function mountSmallDisk(directory: string): Promise<(() => Promise<void>) | undefined> {
-  try {
-    await runCommand('mount', ['-t', 'tmpfs', '-o', `size=${MIB}m`, 'tmpfs', directory]);
-  } catch {
-    return undefined;
-  }
+  if (!(await succeeds('mount', ['-t', 'tmpfs', '-o', `size=${MIB}m`, 'tmpfs', directory]))) return undefined;
   const giveBack = () => void spawnSync('umount', ['--lazy', directory]);
   process.once('exit', giveBack);
   return async () => {
@@ -111,9 +107,7 @@ export async function givePod(world: World, gateway: Gateway): Promise<void> {
   const { plane, directory, hosts } = world;
   const { name, data, port } = gateway;
   const pod = await createPod(world, gateway);
-  await plane.merge(`${podPath(gateway)}/status`, {
-    status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
-  });
+  await plane.merge(`${podPath(gateway)}/status`, { status: readyStatus });
   const proxy = gateway.agent?.proxy ?? (await world.makeProxy());
   pods += 1;
   const root = path.join(directory, 'pods', `${name}-${pods}`);

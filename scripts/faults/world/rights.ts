@@ -1,11 +1,8 @@
-import path from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { type ApiObject, applyObject } from '../../testbed/apply-object.ts';
 import type { ServerDetails } from '../../testbed/call-api.ts';
-import { findBinaries } from '../../testbed/find-binaries.ts';
-import { runCommand } from '../../testbed/run-command.ts';
+import { chart, helm, setFlags } from '../../testbed/helm.ts';
 
-const chart = path.join(import.meta.dirname, '../../../chart');
 const wanted = /Account$|Role$|Binding$|Policy$|^MutatingWebhookConfiguration$|^Secret$/;
 
 /** Namespace of the release, and prefix of the chart's objects. */
@@ -19,15 +16,13 @@ interface Manifest extends ApiObject {
 
 /** Installs the chart's accounts, roles, policies, and webhook, which is called at a port of this machine. */
 export async function installRights(server: ServerDetails, webhookPort: number): Promise<void> {
-  const { helm } = await findBinaries('helm');
   const values = {
     fullnameOverride: OPERATOR,
     certManager: { enabled: false },
     webhook: { failurePolicy: 'Fail' },
     webhookReceiver: { enabled: true },
   };
-  const flags = Object.entries(values).map(([key, value]) => `--set-json=${key}=${JSON.stringify(value)}`);
-  const text = await runCommand(helm, ['template', 'faults', chart, '--namespace', OPERATOR, ...flags]);
+  const text = await helm('template', 'faults', chart, '--namespace', OPERATOR, ...setFlags(values));
   const objects = parseAllDocuments(text).map((document) => document.toJS() as Manifest | null);
   for (const object of objects) {
     if (!object || !wanted.test(object.kind)) continue;
