@@ -26,12 +26,14 @@ export async function runEmbedded({ once }: { once: boolean }): Promise<void> {
     await showDelivery(running, 'polling');
     await showState(running);
     if (once) return;
+    headline('Still running: try it');
     const commands = [
       'get gsync,sreport,events',
       `annotate gsync ${RESOURCE} --overwrite sync.io/requested-ref=${BRANCH}`,
     ];
-    const more = `a signed webhook\n${webhookCommand(stage)}`;
-    await stayUp(stage, { files: `${gateway.data}/config`, logs: gateway.agent.log, more }, commands);
+    say(`delivered files       ${gateway.data}/config`);
+    say(`a signed webhook\n${webhookCommand(stage)}`);
+    await stayUp(stage, commands);
   } finally {
     await gateway.agent.stop();
     await stage.stop();

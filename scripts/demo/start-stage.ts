@@ -123,21 +123,10 @@ export async function startGateway(cluster: Cluster, object: typeof podObject = 
   return { pod, agent: await startProgram('agent', { logs: root, environment }), data: path.join(root, 'data') };
 }
 
-interface Places {
-  /** Delivered files. */
-  files: string;
-  /** Logs of agents. */
-  logs: string;
-  more?: string;
-}
-
 /** Prints what to try, and stays until the user ends the demo; the demo itself doesn't need kubectl. */
-export async function stayUp({ cluster, repository }: Stage, places: Places, commands: string[]): Promise<void> {
-  headline('Still running: try it');
-  say(`delivered files       ${places.files}`);
+export async function stayUp({ cluster, repository }: Stage, commands: string[]): Promise<void> {
   say(`the repository        git clone ${repository.url}   ${dim('(and push to it)')}`);
-  say(`logs                  ${cluster.dir}/*.log, ${places.logs}`);
-  if (places.more) say(places.more);
+  say(`logs                  ${cluster.dir}/*.log, ${cluster.dir}/pods/*/*.log`);
   const kubectl = lookForBinary('kubectl');
   say(`with kubectl          ${kubectl ? '' : dim('(not installed here)')}`);
   const lines = commands.map((command) => `    ${kubectl ?? 'kubectl'} -n ${NAMESPACE} ${command}`);

@@ -4,14 +4,6 @@ export interface Scene {
   ms: number;
 }
 
-/** A line of text that is visible during a part of the animation (ms). */
-interface Line {
-  row: number;
-  text: string;
-  fromMs: number;
-  untilMs: number;
-}
-
 /** Begins an ANSI colour, which ends with `m`. */
 const CSI = '\u001b[';
 const CELL = { width: 8.4, height: 20 };
@@ -29,43 +21,31 @@ const COLOURS: Record<string, string> = {
   '90': 'fill:#6e7681',
 };
 
-/** Draws an animated SVG of a terminal. Text that stays from one scene to the next is drawn once. */
+/** Draws an animated SVG of a terminal that shows one scene after another, again and again. */
 export function drawAnimation(scenes: readonly Scene[]): string {
-  const lines: Line[] = [];
-  let now = 0;
-  for (const { rows, ms } of scenes) {
-    for (const [row, text] of rows.entries()) {
-      const last = lines.findLast((line) => line.row === row);
-      if (last?.text === text) continue;
-      if (last) last.untilMs = now;
-      lines.push({ row, text, fromMs: now, untilMs: 0 });
-    }
-    now += ms;
-  }
-  return toSvg(lines, { durationMs: now, rows: Math.max(...scenes.map(({ rows }) => rows.length)) });
-}
-
-function toSvg(lines: readonly Line[], { durationMs, rows }: { durationMs: number; rows: number }): string {
+  const durationMs = scenes.reduce((sum, { ms }) => sum + ms, 0);
   const width = Math.ceil(WIDTH * CELL.width + 2 * MARGIN);
-  const height = rows * CELL.height + 2 * MARGIN;
+  const height = Math.max(...scenes.map(({ rows }) => rows.length)) * CELL.height + 2 * MARGIN;
   const percent = (ms: number) => `${((ms / durationMs) * 100).toFixed(2)}%`;
-  const keyframes = lines.map(({ fromMs, untilMs }, index) => {
-    const end = untilMs > 0 ? `${percent(untilMs)}{visibility:hidden}` : '';
-    return `@keyframes l${index}{0%{visibility:hidden}${percent(fromMs)}{visibility:visible}${end}}`;
+  let now = 0;
+  const keyframes = scenes.map(({ ms }, index) => {
+    const from = percent(now);
+    now += ms;
+    return `@keyframes s${index}{0%{visibility:hidden}${from}{visibility:visible}${percent(now)}{visibility:hidden}}`;
   });
-  const texts = lines.map(({ row, text, untilMs }, index) => {
-    const last = untilMs > 0 ? '' : ' class="last"';
-    const y = MARGIN + row * CELL.height + 15;
-    return `<text${last} y="${y}" style="animation-name:l${index}">${spans(text)}</text>`;
+  const groups = scenes.map(({ rows }, index) => {
+    const texts = rows.map((text, row) => `<text y="${MARGIN + row * CELL.height + 15}">${spans(text)}</text>`);
+    return `<g style="animation-name:s${index}">${texts.join('')}</g>`;
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="The plan of a good commit, which then reaches six gateways in three waves. A bad commit fails on the first gateway and is rolled back.">
 <style>
-text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#e6edf3;white-space:pre;visibility:hidden;animation:${durationMs.toFixed(0)}ms step-end infinite}
+text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#e6edf3;white-space:pre}
+g{visibility:hidden;animation:${durationMs.toFixed(0)}ms step-end infinite}
 ${keyframes.join('\n')}
-@media (prefers-reduced-motion:reduce){text{animation:none!important}.last{visibility:visible}}
+@media (prefers-reduced-motion:reduce){g{animation:none!important}g:last-of-type{visibility:visible}}
 </style>
 <rect width="${width}" height="${height}" rx="8" fill="#0d1117"/>
-${texts.join('\n')}
+${groups.join('\n')}
 </svg>
 `;
 }

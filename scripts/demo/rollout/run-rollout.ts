@@ -6,6 +6,7 @@ import { drawLegend, type WavePicture } from '../../../cli/terminal/bars.ts';
 import { inkFor } from '../../../cli/terminal/ink.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { readyStatus } from '../../testbed/gateway-pod-spec.ts';
 import { step } from '../../testbed/step.ts';
 import { until } from '../../testbed/until.ts';
 import { bold, dim, headline, ink, say, showPlugin } from '../console.ts';
@@ -35,9 +36,10 @@ export async function runRollout({ once, record }: { once: boolean; record?: str
     for (const command of ['status', 'history']) await showPlugin(stage.cluster.kubeconfig, command, RESOURCE);
     console.log(`\n  ${bold(describe(good, bad))}`);
     if (record !== undefined) await writeFile(record, animationOf(good, bad));
-    const places = { files: `${stage.cluster.dir}/pods/*/data/config`, logs: `${stage.cluster.dir}/pods/*/agent.log` };
-    const commands = ['get gsync --watch', 'get gsync,sreport,events', `describe gsync ${RESOURCE}`];
-    if (!once) await stayUp(stage, places, commands);
+    if (once) return;
+    headline('Still running: try it');
+    say(`delivered files       ${stage.cluster.dir}/pods/*/data/config`);
+    await stayUp(stage, ['get gsync --watch', 'get gsync,sreport,events', `describe gsync ${RESOURCE}`]);
   } finally {
     await Promise.all(gateways.map(({ agent }) => agent.stop()));
     await stage.stop();
@@ -64,8 +66,8 @@ async function showGateways({ cluster, resource }: Stage): Promise<Gateway[]> {
 /** Marks the pod as ready, because there is no kubelet. */
 async function startReady(cluster: Cluster, pod: (typeof podObjects)[number]): Promise<Gateway> {
   const gateway = await startGateway(cluster, pod);
-  const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
-  await cluster.client.mergePatch(`${corePath('pods', NAMESPACE, pod.metadata.name)}/status`, { status });
+  const place = corePath('pods', NAMESPACE, pod.metadata.name);
+  await cluster.client.mergePatch(`${place}/status`, { status: readyStatus });
   return gateway;
 }
 
@@ -165,14 +167,9 @@ async function stateOnDisk({ data }: Gateway): Promise<string> {
 
 function describe(good: Good, bad: Bad): string {
   const seconds = (frame: Frame | undefined) => `${((frame?.atMs ?? 0) / 1000).toFixed(1)} s`;
-  const names = good.frames.at(-1)?.picture.waves.map(({ name }) => name) ?? [];
-  const waves = names.map((name, index) => {
-    const isComplete = ({ picture }: Frame) => picture.waves[index]?.gateways.every(({ look }) => look === 'new');
-    return `${name} after ${seconds(good.frames.find(isComplete))}`;
-  });
   const failure = bad.frames.find((frame) => failedIn(frame).length > 0);
   const others = podObjects.length - bad.failed.length;
-  return `Seen: ${good.commit.slice(0, 8)} reached ${podObjects.length} gateways (${waves.join(', ')}); ${bad.commit.slice(0, 8)} failed on ${bad.failed.join(', ')} after ${seconds(failure)} and was rolled back after ${seconds(bad.frames.at(-1))}; nothing changed on the disks of the other ${others}.`;
+  return `Seen: ${good.commit.slice(0, 8)} reached ${podObjects.length} gateways after ${seconds(good.frames.at(-1))}; ${bad.commit.slice(0, 8)} failed on ${bad.failed.join(', ')} after ${seconds(failure)} and was rolled back after ${seconds(bad.frames.at(-1))}; nothing changed on the disks of the other ${others}.`;
 }
 
 /** Shortest time for which a frame is shown; the printed times are the real ones (ms). */
