@@ -53,16 +53,16 @@ suite('the data volume is', () => {
 suite('a pod without a data volume gets a message if', () => {
   const cases: [what: string, given: AdmittedPod, words: RegExp][] = [
     ['none has a usual name', pod([{ name: 'x' }], [[]]), / data, gateway-data, ignition-data\b/],
-    ['two look like it', pod([data, other], [[{}, { name: 'gateway-data' }]]), /data and gateway-data both/],
-    ['the named one is not there', pod([other, data], [[{}]], 'nope'), /names volume nope, .* has data, gateway-data$/],
+    ['two look like it', pod([data, other], [[{}, { name: 'gateway-data' }]]), / data and gateway-data /],
+    ['the named one is not there', pod([other, data], [[{}]], 'nope'), / nope, .* data, gateway-data$/],
     ['the pod has none at all', pod([], [[]], 'nope'), /the pod has no volumes$/],
-    ['no container mounts it', pod([data], [[]]), /no container mounts volume data/],
-    ['no container mounts the named one', pod([{ name: 'x' }], [[]], 'x'), /no container mounts volume x/],
-    ['it is a ConfigMap', pod([{ name: 'data', configMap: {} }], [[{}]]), /read-only by its kind/],
-    ['it is an image', pod([{ name: 'data', image: {} }], [[{}]]), /read-only by its kind/],
+    ['no container mounts it', pod([data], [[]]), / data, /],
+    ['no container mounts the named one', pod([{ name: 'x' }], [[]], 'x'), / x, /],
+    ['it is a ConfigMap', pod([{ name: 'data', configMap: {} }], [[{}]]), / data .*read-only\b/],
+    ['it is an image', pod([{ name: 'data', image: {} }], [[{}]]), / data .*read-only\b/],
     ['its claim is read-only', pod([{ name: 'data', persistentVolumeClaim: { readOnly: true } }], [[{}]]), /read-only/],
     ['its path is computed', pod([data], [[{ subPathExpr: '$(POD_NAME)' }]]), /subPathExpr/],
-    ['several parts are mounted', pod([data], [[{ subPath: 'a' }, { subPath: 'b' }]]), /several parts/],
+    ['several parts are mounted', pod([data], [[{ subPath: 'a' }, { subPath: 'b' }]]), / c0 .* data; /],
   ];
   for (const [what, given, words] of cases)
     test(what, () => {

@@ -136,8 +136,8 @@ suite('an injected pod', () => {
   });
 
   const signal = { name: 'SIGHUP', process: 'nginx' };
-  const unshared = /spec\.gateway\.reload\.signal .* shareProcessNamespace: true/;
-  const exposed = /the gateway can read the sidecar's environment and mounted files/;
+  const unshared = / spec\.gateway\.reload\.signal .* shareProcessNamespace: true/;
+  const exposed = / spec\.git .* spec\.gateway$/;
   const signalling = { gateway: { reload: { signal } } };
   const processes: [what: string, spec: object, isShared: boolean, warnings: RegExp[]][] = [
     ['a signal without a shared process namespace', signalling, false, [unshared, exposed]],
@@ -189,7 +189,7 @@ suite('an injected pod', () => {
 
   test('gets a warning about parts of the volume that a container mounts separately', () => {
     const other = { ...mounting({ mountPath: '/etc/app.json', subPath: 'config/app.json' }), name: 'other' };
-    assert.match(warningsOf(gateway, other)[0] ?? '', /container other mounts config\/app\.json .* with subPath/);
+    assert.match(warningsOf(gateway, other)[0] ?? '', / other .* config\/app\.json .* subPath\b/);
     const many = Array.from({ length: 100 }, (_, index) => ({ mountPath: `/x/${index}`, subPath: `x/${index}` }));
     const warnings = warningsOf(gateway, { ...mounting(...many), name: 'many' });
     assert.ok(warnings.length < 10 && warnings.every(({ length }) => length <= 256));
@@ -209,9 +209,9 @@ suite('an injected pod', () => {
       return messageOf(inject(pod({ containers: [gateway, other] }), spec));
     };
     for (const subPath of ['app/dags', 'app', 'app/dags/team'])
-      assert.match(messageWith(subPath), /container other mounts app.*app\/dags as a whole/);
+      assert.match(messageWith(subPath), / other .* app.* app\/dags\b/);
     // The destination of the second mapping is certainly in these directories.
-    for (const subPath of ['x', 'x/y']) assert.match(messageWith(subPath), /mounts x.* a directory in x\/y as a whole/);
+    for (const subPath of ['x', 'x/y']) assert.match(messageWith(subPath), / x.* x\/y\b/);
     for (const subPath of ['app/other', 'apps', 'x/y/pod', 'x/z', 'n-', 'z'])
       assert.equal(messageWith(subPath), 'patched');
     assert.equal(inject(pod(), spec).kind, 'patched');
@@ -233,23 +233,12 @@ suite('an injected pod', () => {
     for (const name of ['DATA_DIRECTORY', 'STATE_DIRECTORY']) assert.equal(variable(without, name), undefined);
   });
 
-  for (const [value, message] of [
-    ['', /is empty/],
-    ['a/../../b', /must not leave its root/],
-    ['.', /the root of the volume is too general/],
-    ['a/.git/b', /is too long, or in \.git/],
-    [`${'x'.repeat(300)}/y`, /is too long, or in \.git/],
-    ['sites', /contains the gateway's data/],
-    ['sites/www', /contains the gateway's data/],
-    ['sites/www/.sync-agent/x', /contains the reserved name/],
-    ['sites/.Sync-Agent', /contains the reserved name/],
-    ['a /b', /starts or ends with a space/],
-    ['st\u202eate', /contains control or format characters/],
-  ] as const) {
+  const unusable = ['', 'a/../../b', '.', 'a/.git/b', `${'x'.repeat(300)}/y`, 'sites', 'sites/www'];
+  for (const value of [...unusable, 'sites/www/.sync-agent/x', 'sites/.Sync-Agent', 'a /b', 'st\u202eate']) {
     test(`is refused with the state directory ${JSON.stringify(value.slice(0, 30))}`, () => {
       const part = { ...gateway, volumeMounts: [{ name: 'data', mountPath: '/srv', subPath: 'sites/www' }] };
       const annotations = { 'sync.io/state-directory': value };
-      assert.match(messageOf(inject(pod({ containers: [part] }, { annotations }))), message);
+      assert.match(messageOf(inject(pod({ containers: [part] }, { annotations }))), / sync\.io\/state-directory\b/);
     });
   }
 
@@ -299,8 +288,8 @@ suite('an injected pod', () => {
     for (const state of ['www/app/dags', 'www/app/dags/x'])
       assert.match(messageOf(injectWith(state, 'www')), / www\/app\/dags\b/);
     assert.match(messageOf(injectWith('state', 'www')), / www\b.* app\/dags\b/);
-    assert.match(messageOf(injectWith('state', '', 'app')), /container other mounts app of volume data with subPath/);
-    assert.match(messageOf(injectWith('app/.state', '', 'app/dags')), /container other mounts app\/dags of volume/);
+    assert.match(messageOf(injectWith('state', '', 'app')), / other .* app .* subPath\b/);
+    assert.match(messageOf(injectWith('app/.state', '', 'app/dags')), / other .* app\/dags .* subPath\b/);
     assert.equal(messageOf(injectWith('www/state', 'www')), 'patched');
     assert.equal(messageOf(injectWith('app/.state', '', 'app')), 'patched', 'the mount has the link and the trees');
   });
@@ -345,15 +334,19 @@ suite('a pod that is not injected', () => {
 
   const annotated = (key: string, value: string) => pod({}, { annotations: { [`sync.io/${key}`]: value } });
   const denials: [what: string, given: AdmittedPod, words: RegExp][] = [
-    ['runs as root', pod({ containers: [{ ...gateway, securityContext: { runAsUser: 0 } }] }), / user 0\b/],
-    ['runs on Windows', pod({ os: { name: 'windows' } }), /Linux only/],
+    [
+      'runs as root',
+      pod({ containers: [{ ...gateway, securityContext: { runAsUser: 0 } }] }),
+      /\b0, .* securityContext\b/,
+    ],
+    ['runs on Windows', pod({ os: { name: 'windows' } }), / spec\.os\.name /],
     ...['profile', 'gateway-name', 'cr-name', 'data-volume'].map((key): [string, AdmittedPod, RegExp] => [
       `has an empty ${key}`,
       annotated(key, ' '),
-      new RegExp(`sync\\.io/${key} is empty`),
+      new RegExp(` sync\\.io/${key}\\b`),
     ]),
-    ['has a name that is too long', annotated('gateway-name', 'x'.repeat(513)), /longer than 512/],
-    ['has a line break in its name', annotated('gateway-name', 'a\nb'), /control characters/],
+    ['has a name that is too long', annotated('gateway-name', 'x'.repeat(513)), / sync\.io\/gateway-name .* 512 /],
+    ['has a line break in its name', annotated('gateway-name', 'a\nb'), / sync\.io\/gateway-name /],
     ['names another profile', annotated('profile', 'blue'), /\(default\)/],
   ];
   for (const [what, given, words] of denials)
@@ -366,11 +359,16 @@ suite('a pod that is not injected', () => {
     });
 
   const choices: [what: string, resources: number, more: Partial<InjectionInput>, words: RegExp][] = [
-    ['no resource', 0, {}, / GatewaySync in namespace plant\b/],
+    ['no resource', 0, {}, / GatewaySync .* plant\b/],
     ['as many as a message can name', 20, {}, /^several .*\(app-01, app-02, [^)]* app-20\) in /],
     ['more of them', 21, {}, /\(app-01, [^)]* app-20 and 1 more\)/],
     ['others that it cannot mean', 1, { others: ['b'] }, /^several .*\(app-01, b\)/],
-    ['a forbidden image', 1, { images: { ...images, allowedRepositories: ['x.test/y'] } }, /the operator allows/],
+    [
+      'a forbidden image',
+      1,
+      { images: { ...images, allowedRepositories: ['x.test/y'] } },
+      / evil\.test\/agent, .* x\.test\/y\b/,
+    ],
   ];
   for (const [what, resources, more, words] of choices)
     test(`has ${what} to choose from`, () => {
@@ -385,7 +383,7 @@ suite('a pod that is not injected', () => {
   test("names a resource that doesn't exist", () => {
     const { message, ...denial } = { message: '', ...inject(annotated('cr-name', 'gone')) };
     assert.deepEqual(denial, { kind: 'denied', because: 'resource' });
-    assert.match(message, / namespace plant; .*\(app\)$/);
+    assert.match(message, / plant; .*\(app\)$/);
   });
 
   test('already has its sidecar, wherever, and names no resource', () => {
@@ -457,8 +455,8 @@ suite('the place of the sidecar among init containers is', () => {
       const refused = inject(pod(spec, { annotations: { 'sync.io/before': 'gateway' } }));
       return 'message' in refused ? refused.message : '';
     };
-    assert.match(messageWith({ initContainers }), /the pod has chown, migrate$/);
-    assert.match(messageWith({}), /the pod has no init containers$/);
+    assert.match(messageWith({ initContainers }), / gateway, .* chown, migrate$/);
+    assert.match(messageWith({}), / sync\.io\/before .* gateway, /);
   });
 });
 
@@ -466,6 +464,6 @@ test('a container of its own with the name of the agent is refused', () => {
   for (const env of [undefined, [{ name: 'CR_NAME', value: 'app' }], [{ name: 'DATA_PATH', value: '/data' }]]) {
     const injection = inject(pod({ containers: [gateway, { name: 'sync-agent', ...(env && { env }) }] }));
     assert.equal(injection.kind, 'denied');
-    assert.match('message' in injection ? injection.message : '', /own container sync-agent isn't an agent/);
+    assert.match('message' in injection ? injection.message : '', / sync-agent .* CR_NAME and DATA_PATH\b/);
   }
 });

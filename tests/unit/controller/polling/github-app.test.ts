@@ -112,26 +112,26 @@ suite('the key of a GitHub App', () => {
 
   const pkcs8Format = { type: 'pkcs8', format: 'pem' } as const;
   const encrypted = { ...pkcs8Format, cipher: 'aes-256-cbc', passphrase: 'x' } as const;
-  const unusable: [what: string, text: string | Buffer, words: RegExp][] = [
-    ['a public key of ssh', `ssh-rsa AAAAB3NzaC1yc2E= me@host`, /is a public key/],
-    ['a key of ssh', '-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n', /is an SSH key/],
-    ['encrypted', privateKey.export(encrypted), /has a passphrase/],
-    ['a certificate', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----', /is a certificate/],
-    ['a fingerprint', `SHA256:${'A'.repeat(43)}=`, /is the fingerprint/],
-    ['empty', ' \n', /is empty/],
-    ['cut off', pem.slice(0, 900), /is damaged or truncated/],
-    ['damaged', pem.replace('MII', 'AAA'), /is damaged or truncated/],
-    ['something else', 'hunter2', /isn't a private key/],
-    ['of 10,240 bits', keyWith(1_280).toString('base64'), /at most 8192/],
-    ['of a megabyte', 'k'.repeat(1_000_000), /more than 16384 characters/],
-    ['of another kind', generateKeyPairSync('ed25519').privateKey.export(pkcs8Format), /isn't an RSA key/],
+  const unusable: [what: string, text: string | Buffer, limit?: RegExp][] = [
+    ['a public key of ssh', `ssh-rsa AAAAB3NzaC1yc2E= me@host`],
+    ['a key of ssh', '-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n'],
+    ['encrypted', privateKey.export(encrypted)],
+    ['a certificate', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'],
+    ['a fingerprint', `SHA256:${'A'.repeat(43)}=`],
+    ['empty', ' \n'],
+    ['cut off', pem.slice(0, 900)],
+    ['damaged', pem.replace('MII', 'AAA')],
+    ['something else', 'hunter2'],
+    ['of 10,240 bits', keyWith(1_280).toString('base64'), / 10239 .* 8192 /],
+    ['of a megabyte', 'k'.repeat(1_000_000), / 16384 /],
+    ['of another kind', generateKeyPairSync('ed25519').privateKey.export(pkcs8Format)],
   ];
-  for (const [what, text, words] of unusable)
-    test(`is rejected with the cause if it is ${what}, and signs nothing`, async () => {
+  for (const [what, text, limit = /./] of unusable)
+    test(`is rejected if it is ${what}, and signs nothing`, async () => {
       const before = process.cpuUsage();
       await assert.rejects(tokenWith(base64(text.toString())), (error: TerminalError) => {
         assert.deepEqual([error.code, error.reason], ['githubApp.privateKey', 'AuthenticationFailed']);
-        assert.match(error.message, words);
+        assert.match(error.message, limit);
         assert.doesNotMatch(error.message, /error:|DECODER|asn1/i);
         return true;
       });

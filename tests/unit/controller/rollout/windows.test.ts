@@ -67,27 +67,30 @@ test("a step in a skipped hour doesn't open a window on that day", () => {
 
 suite('several windows at once', () => {
   const now = time('2026-11-24T02:00Z');
-  const open = { isOpen: true, message: '' };
-  const closed = (message: string) => ({ isOpen: false, message });
+  const open = /^$/;
   const tuesday = allow('0 1 * * 2', '4h', 'Europe/Berlin');
   const wednesday = allow('0 0 * * 3', '1h');
   const noon = deny('0 12 * * *', '1h');
-  const denied = 'a Deny window is open until 2026-11-24T03:00:00Z or later (0 2 * * *, UTC)';
-  const next = 'no window is open; the next one opens at 2026-11-25T00:00:00Z (0 0 * * 3, UTC)';
+  const denied = / 2026-11-24T03:00:00Z .*\(0 2 \* \* \*, UTC\)$/;
+  const next = / 2026-11-25T00:00:00Z \(0 0 \* \* 3, UTC\)$/;
 
   for (const [what, windows, expected] of [
     ['none', undefined, open],
     ['an empty list', [], open],
     ['an Allow without schedule', [ALWAYS], open],
-    ['a freeze', [FREEZE], closed('a Deny window without a schedule freezes all changes')],
+    ['a freeze', [FREEZE], / Deny /],
     ['one Allow of two is open', [tuesday, wednesday], open],
-    ['no Allow is open', [wednesday, allow('0 1 * * 4', '1h')], closed(next)],
+    ['no Allow is open', [wednesday, allow('0 1 * * 4', '1h')], next],
     ['only a Deny, which is closed', [noon], open],
-    ['only a Deny, which is open', [deny('0 2 * * *', '1h')], closed(denied)],
-    ['an open Deny wins', [tuesday, deny('0 2 * * *', '1h')], closed(denied)],
+    ['only a Deny, which is open', [deny('0 2 * * *', '1h')], denied],
+    ['an open Deny wins', [tuesday, deny('0 2 * * *', '1h')], denied],
     ['a Deny opens before the Allow closes', [tuesday, deny('0 3 * * *', '1h')], open],
-  ] as const satisfies [string, RolloutWindow[] | undefined, object][]) {
-    test(what, () => assert.deepEqual(judgeWindows(windows as RolloutWindow[], now), expected));
+  ] as const satisfies [string, RolloutWindow[] | undefined, RegExp][]) {
+    test(what, () => {
+      const { isOpen, message } = judgeWindows(windows as RolloutWindow[], now);
+      assert.equal(isOpen, expected === open);
+      assert.match(message, expected);
+    });
   }
 
   test('stay closed until the later of two Denys ends', () => {
@@ -106,42 +109,35 @@ suite('several windows at once', () => {
 suite('an unreadable window counts as closed, and is named', () => {
   const now = time('2026-11-24T02:00Z');
   for (const [problem, schedule, duration, timeZone] of [
-    ['schedule: 25 is not valid as hour', '0 25 * * *', '1h', 'UTC'],
-    ['schedule: */0 is not valid as minute', '*/0 * * * *', '1h', 'UTC'],
-    ['schedule: 5-1 is not valid as month', '0 0 * 5-1 *', '1h', 'UTC'],
-    ['schedule: 5#2 is not valid as day of week', '0 0 * * 5#2', '1h', 'UTC'],
-    ['schedule: +MON is not valid as day of week', '0 0 1 * +MON', '1h', 'UTC'],
-    ['schedule: there is no day 31 in month 2', '0 0 31 2 *', '1h', 'UTC'],
-    ['schedule: there is no day 31 in month 2,4,6,9,11', '0 0 31 2,4,6,9,11 *', '1h', 'UTC'],
-    ...['0 0 2 * * 2', '@daily', ''].map(
-      (schedule) =>
-        [
-          `schedule: ${schedule} does not have the five fields minute, hour, day of month, month, day of week`,
-          schedule,
-          '1h',
-          'UTC',
-        ] as const,
-    ),
-    ['timeZone: Europe/Berln is not the name of a time zone', '0 0 * * *', '1h', 'Europe/Berln'],
-    ['timeZone:  is not the name of a time zone', '0 0 * * *', '1h', ''],
-    ['schedule: ?5 is not valid as hour', '0 \u202e5 * * *', '1h', 'UTC'],
-    ['timeZone: ../zone is not the name of a time zone', '0 0 * * *', '1h', '../zone'],
-    ['duration: must be from 1m to 168h', '0 0 * * *', '59s', 'UTC'],
-    ['duration: must be from 1m to 168h', '0 0 * * *', '168h1s', 'UTC'],
-    ['duration: must be from 1m to 168h', '0 0 * * *', `${'9'.repeat(400)}h`, 'UTC'],
+    [/^schedule: 25 /, '0 25 * * *', '1h', 'UTC'],
+    [/^schedule: \*\/0 /, '*/0 * * * *', '1h', 'UTC'],
+    [/^schedule: 5-1 /, '0 0 * 5-1 *', '1h', 'UTC'],
+    [/^schedule: 5#2 /, '0 0 * * 5#2', '1h', 'UTC'],
+    [/^schedule: \+MON /, '0 0 1 * +MON', '1h', 'UTC'],
+    [/^schedule: .* 31 .* 2$/, '0 0 31 2 *', '1h', 'UTC'],
+    [/^schedule: .* 31 .* 2,4,6,9,11$/, '0 0 31 2,4,6,9,11 *', '1h', 'UTC'],
+    [/^schedule: 0 0 2 \* \* 2 /, '0 0 2 * * 2', '1h', 'UTC'],
+    [/^schedule: @daily /, '@daily', '1h', 'UTC'],
+    [/^schedule: /, '', '1h', 'UTC'],
+    [/^timeZone: Europe\/Berln /, '0 0 * * *', '1h', 'Europe/Berln'],
+    [/^timeZone: /, '0 0 * * *', '1h', ''],
+    [/^schedule: \?5 /, '0 \u202e5 * * *', '1h', 'UTC'],
+    [/^timeZone: \.\.\/zone /, '0 0 * * *', '1h', '../zone'],
+    [/^duration: .* 1m .* 168h$/, '0 0 * * *', '59s', 'UTC'],
+    [/^duration: .* 1m .* 168h$/, '0 0 * * *', '168h1s', 'UTC'],
+    [/^duration: .* 1m .* 168h$/, '0 0 * * *', `${'9'.repeat(400)}h`, 'UTC'],
   ] as const) {
     test(`${schedule}, ${timeZone}, ${duration.slice(0, 9)}`, () => {
       const wrong = { schedule, duration, timeZone };
       const windows: RolloutWindow[] = [{ kind: 'Allow', ...wrong }];
-      assert.deepEqual(windowProblems([ALWAYS, ...windows]), [`rollout.windows[1].${problem}`]);
-      assert.deepEqual(judgeWindows(windows, now), {
-        isOpen: false,
-        message: `no window is open, and an Allow window is invalid (${problem})`,
-      });
-      assert.deepEqual(judgeWindows([{ kind: 'Deny', ...wrong }, ALWAYS], now), {
-        isOpen: false,
-        message: `an invalid Deny window counts as open (${problem})`,
-      });
+      const [found = '', ...others] = windowProblems([ALWAYS, ...windows]);
+      const named = found.replace(/^rollout\.windows\[1\]\./, '');
+      assert.match(named, problem);
+      assert.deepEqual(others, []);
+      for (const given of [windows, [{ kind: 'Deny' as const, ...wrong }, ALWAYS]]) {
+        const { isOpen, message } = judgeWindows(given, now);
+        assert.ok(!isOpen && message.endsWith(`(${named})`), message);
+      }
     });
   }
 
@@ -152,13 +148,12 @@ suite('an unreadable window counts as closed, and is named', () => {
   });
 
   test('for a schedule without duration, and a duration without schedule', () => {
-    assert.deepEqual(
-      windowProblems([
-        { kind: 'Deny', schedule: '0 0 * * *' },
-        { kind: 'Allow', duration: '1h' },
-      ]),
-      ['rollout.windows[0].duration: must be from 1m to 168h', 'rollout.windows[1].duration: requires a schedule'],
-    );
+    const problems = windowProblems([
+      { kind: 'Deny', schedule: '0 0 * * *' },
+      { kind: 'Allow', duration: '1h' },
+    ]);
+    const fields = problems.map((problem) => problem.replace(/: .*/, ''));
+    assert.deepEqual(fields, ['rollout.windows[0].duration', 'rollout.windows[1].duration']);
     assert.equal(judgeWindows([{ kind: 'Allow', duration: '1h' }], now).isOpen, false);
   });
 });

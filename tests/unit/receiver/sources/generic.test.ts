@@ -39,13 +39,11 @@ test('a body of a git server without its header must be a push', () => {
 test('names that git rejects or can mistake for an option are invalid', () => {
   for (const ref of ['', '-', '--upload-pack=/bin/sh', 'a b', 'a..b', 'refs/heads/', 'x'.repeat(256)])
     assert.equal(readGeneric({}, { ref })?.kind, 'invalid', JSON.stringify(ref));
-  const expected = {
+  assert.partialDeepStrictEqual(readGeneric({}, { ref: '-c', reason: 'hello' }), {
     kind: 'invalid',
     reason: 'InvalidRef',
-    error: 'the ref "-c" isn\'t a valid git ref name',
     source: 'generic',
-  };
-  assert.deepEqual(readGeneric({}, { ref: '-c', reason: 'hello' }), expected);
+  });
 });
 
 test("a ref that isn't a string is invalid", () => {

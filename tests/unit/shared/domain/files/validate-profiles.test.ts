@@ -32,7 +32,7 @@ suite('the profiles of a spec', () => {
       profiles: { good: profile('a'), bad: profile('sites/{{ .Vars.site }}'), odd: profile('{{ if x }}') },
     });
     assert.equal(problems.length, 2);
-    assert.match(problems[0] ?? '', /^profiles\.bad\.mappings\[0\]\.source: .*\bvars\b/);
+    assert.match(problems[0] ?? '', /^profiles\.bad\.mappings\[0\]\.source: .* \.Vars\.site /);
     assert.match(problems[1] ?? '', /^profiles\.odd\.mappings\[0\]\.source: /);
   });
 
@@ -69,7 +69,7 @@ suite('the profiles of a spec', () => {
   const wrong: [name: string, file: string, set: Record<string, string>, problem: RegExp][] = [
     ['a file outside of the mapping', '../a.json', { a: '1' }, /^\.file: /],
     ['an empty key', 'a.json', { 'a..b': '1' }, /^\.set: /],
-    ['an unknown variable', 'a.json', { a: '{{ .Vars.host }}' }, /^\.set\.a: .*\bvars\b/],
+    ['an unknown variable', 'a.json', { a: '{{ .Vars.host }}' }, /^\.set\.a: .* \.Vars\.host /],
   ];
   for (const [name, file, set, problem] of wrong) {
     test(`can't have a patch with ${name}`, () => {
@@ -94,7 +94,7 @@ suite('the profiles of a spec', () => {
   test('can exclude any glob, but no ranges, by their own patterns or those of the defaults', () => {
     const profiles = { default: { ...profile('a'), excludePatterns: ['*.bak', '!{a,b}', 'log{1..9}'] } };
     const [problem, ...others] = validateProfiles({ profiles });
-    assert.match(problem ?? '', /^profiles\.default\.excludePatterns\[2\]: .*\{1\.\.9\} isn't supported/);
+    assert.match(problem ?? '', /^profiles\.default\.excludePatterns\[2\]: .*\{1\.\.9\} /);
     assert.deepEqual(others, []);
     assert.deepEqual(
       validateProfiles({ profiles: { default: profile('a') }, defaults: { excludePatterns: ['a'] } }),
@@ -145,7 +145,7 @@ suite('the validation of a spec of the maximum size', () => {
 
   test('rejects a path or value that is too long', () => {
     const profile = (fields: object) => ({ profiles: { p: { mappings: [mapping(fields)], vars: { a: long } } } });
-    assert.match(validateProfiles(profile({ source: reference.repeat(9) })).join(), /longer than 4096 characters/);
+    assert.match(validateProfiles(profile({ source: reference.repeat(9) })).join(), /\b4096\b/);
     const emoji = { a: '\u{1F600}'.repeat(512) };
     const patches = [{ file: '', set: { a: '{{.Vars.a}}'.repeat(46) } }];
     assert.match(
