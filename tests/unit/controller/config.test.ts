@@ -19,7 +19,7 @@ suite('the configuration of the controller', () => {
         assert.throws(
           () => readConfig(configSchema, { ...least, [name]: url }),
           ({ message }: Error) => {
-            assert.match(message, new RegExp(`${name}: .* https://`));
+            assert.match(message, new RegExp(`${name}: `));
             assert.doesNotMatch(message, /user|proxy\.test/);
             return true;
           },
@@ -118,7 +118,7 @@ suite('the configuration of the controller', () => {
       ['{"limits":{"cpu":true}}', /AGENT_RESOURCES\.limits\.cpu: /],
       ['{"limits":{"memory":"256MB"}}', /AGENT_RESOURCES\.limits\.memory: /],
       ['{"requests":{"cpu":""}}', /AGENT_RESOURCES\.requests\.cpu: /],
-      ['{"limits":7}', /AGENT_RESOURCES\.limits: must name resources/],
+      ['{"limits":7}', /AGENT_RESOURCES\.limits: /],
     ] as const)
       assert.throws(() => read(wrong), words, wrong);
   });
@@ -133,7 +133,10 @@ suite('the configuration of the controller', () => {
   });
 
   test('needs an image and a certificate, unless the webhook is off', () => {
-    assert.throws(() => readConfig(configSchema, { WEBHOOK_CERT_DIR: '/certs' }), /DEFAULT_AGENT_IMAGE: must be set/);
+    assert.throws(
+      () => readConfig(configSchema, { WEBHOOK_CERT_DIR: '/certs' }),
+      /DEFAULT_AGENT_IMAGE: .* WEBHOOK_PORT /,
+    );
     assert.throws(
       () => readConfig(configSchema, { DEFAULT_AGENT_IMAGE: 'agent:1' }),
       /WEBHOOK_CERT_DIR: .* WEBHOOK_SELF_SIGNED/,

@@ -136,7 +136,7 @@ suite('an injected pod', () => {
   });
 
   const signal = { name: 'SIGHUP', process: 'nginx' };
-  const unshared = / spec\.gateway\.reload\.signal .* shareProcessNamespace: true/;
+  const unshared = / spec\.gateway\.reload\.signal .* shareProcessNamespace: /;
   const exposed = / spec\.git .* spec\.gateway$/;
   const signalling = { gateway: { reload: { signal } } };
   const processes: [what: string, spec: object, isShared: boolean, warnings: RegExp[]][] = [

@@ -29,7 +29,7 @@ function resolveFor(given: Asked, answer: QueryResult | PendingQuery | undefined
 suite('the status answers a request or a push', () => {
   const capital = 'AB'.repeat(20);
   const late = { ...request, at: at(-50) };
-  const fromManifest = ['Ignored', 'applied from a manifest'] as const;
+  const fromManifest = ['Ignored', ' spec.git.ref'] as const;
   /** The outcomes, with facts of the messages. */
   const cases: [
     name: string,
@@ -51,8 +51,8 @@ suite('the status answers a request or a push', () => {
         push: { ...push, ref: 'refs/heads/a..b' },
         allowedRefs: ['**'],
       },
-      ['Failed', 'not a valid git ref'],
-      ['Failed', 'not a valid git ref'],
+      ['Failed'],
+      ['Failed'],
     ],
     [
       "for a branch that isn't allowed",
@@ -66,29 +66,25 @@ suite('the status answers a request or a push', () => {
       fromManifest,
       fromManifest,
     ],
-    [
-      'that came with a restored resource',
-      { status: {}, request: { ...request, at: at(-1) } },
-      ['Ignored', 'older than this resource'],
-    ],
+    ['that came with a restored resource', { status: {}, request: { ...request, at: at(-1) } }, ['Ignored']],
     [
       "for a ref that the server doesn't show yet",
       { request: { ...request, ref: 'v9' }, push: { ...push, ref: 'refs/heads/new' }, allowedRefs: ['new', 'v9'] },
-      ['Pending', 'no ref v9'],
-      ['Pending', 'no such branch'],
+      ['Pending', ' v9'],
+      ['Pending'],
     ],
     ["for a ref that the server doesn't show after a minute", { request: { ...late, ref: 'v9' } }, ['Failed', 'v9']],
-    ['for a short commit', { request: { ...request, ref: 'dfd4b2d' } }, ['Pending', 'a commit hash in full']],
-    ['for a commit in capital letters', { request: { ...late, ref: capital } }, ['Failed', 'in lower case']],
+    ['for a short commit', { request: { ...request, ref: 'dfd4b2d' } }, ['Pending', 'dfd4b2d']],
+    ['for a commit in capital letters', { request: { ...late, ref: capital } }, ['Failed', capital]],
     [
       "for a ref that the server doesn't show, and is older than an edit",
       { request: { ...request, ref: 'v9' }, ref: 'next', edits: 1, editSeen: 11 },
-      ['Superseded', 'spec.git.ref was edited'],
+      ['Superseded', 'spec.git.ref'],
     ],
     [
       'that is older than an edit of the repository',
       { request, repo: 'https://git.test/other.git', edits: 1, editSeen: 11 },
-      ['Superseded', 'spec.git.repo was edited'],
+      ['Superseded', 'spec.git.repo'],
     ],
     [
       'that is older than a push',
@@ -140,20 +136,10 @@ suite('the status answers a request or a push', () => {
     const lastPush = { ...push, outcome: 'Pending' };
     const asked = { request, push, allowedRefs: ['dev'] };
     const gatewaySync = resourceOf({ ...asked, status: followsMain });
-    assert.deepEqual(resolve(gatewaySync, readIntents(gatewaySync), { query: undefined, now }), {
-      kind: 'paused',
-      echo: {
-        lastRequest: { ...lastRequest, message: 'the resource is paused' },
-        lastPush: { ...lastPush, message: 'the resource is paused' },
-      },
-    });
-    const message = 'the repository is being queried';
-    assert.deepEqual(resolveFor(asked, { kind: 'querying', forMs: 5 }), {
-      kind: 'querying',
-      forMs: 5,
-      isMentioned: false,
-      echo: { lastRequest: { ...lastRequest, message }, lastPush: { ...lastPush, message } },
-    });
+    const paused = resolve(gatewaySync, readIntents(gatewaySync), { query: undefined, now });
+    assert.partialDeepStrictEqual(paused, { kind: 'paused', echo: { lastRequest, lastPush } });
+    const queried = { kind: 'querying', forMs: 5, isMentioned: false, echo: { lastRequest, lastPush } };
+    assert.partialDeepStrictEqual(resolveFor(asked, { kind: 'querying', forMs: 5 }), queried);
     const status = { ...followsMain, lastRequest, lastPush } as GatewaySyncStatus;
     assert.deepEqual(resolveFor({ ...asked, status }, { kind: 'querying', forMs: 5 }), {
       kind: 'querying',
@@ -186,13 +172,13 @@ suite('the followed commit', () => {
       assert.deepEqual([rest, echo], [{ ...failure, requeryInMs: undefined, isJudged: true, known: undefined }, {}]);
       return message;
     };
-    assert.match(messageFor({ ref: 'gone' }), /"gone".* https:\/\/git\.test\/app\.git; push it/);
-    assert.match(messageFor({ ref: 'dfd4b2d' }), /a commit hash in full/);
-    assert.match(messageFor({ ref: 'AB'.repeat(20) }), /in lower case$/);
-    assert.match(messageFor({ ref: 'HEAD' }), /no default branch/);
+    assert.match(messageFor({ ref: 'gone' }), /"gone".* https:\/\/git\.test\/app\.git; /);
+    assert.match(messageFor({ ref: 'dfd4b2d' }), /"dfd4b2d".* 40 /);
+    assert.match(messageFor({ ref: 'AB'.repeat(20) }), /"(AB){20}"(?!.* 40 )/);
+    assert.match(messageFor({ ref: 'HEAD' }), /HEAD/);
     const target = { ref: 'v8', source: 'Request' } as const;
     const requested = { status: { ...followsMain, target, targetTime: at(5) } };
-    assert.match(messageFor(requested), /"v8", .* webhook /);
+    assert.match(messageFor(requested), /"v8", /);
   });
 
   test('is a full hash in spec.git.ref, whatever the repository shows', () => {
