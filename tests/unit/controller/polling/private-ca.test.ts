@@ -70,6 +70,6 @@ test('a CA for plain HTTP is rejected permanently with a message, because there 
   await assert.rejects(query, {
     name: 'TerminalError',
     reason: 'CAWithoutTLS',
-    message: /^spec\.git\.caSecretRef .*https:\/\/ in spec\.git\.repo/,
+    message: /^spec\.git\.caSecretRef .* spec\.git\.repo\b/,
   });
 });

@@ -37,8 +37,8 @@ suite('a decision about a commit status', () => {
 
   test('requests one for the commit that was just found', () => {
     const { commitStatus } = decideFor(resource());
-    assert.deepEqual(commitStatus?.status, { commit, state: 'pending', description: 'no gateway yet', ref: 'main' });
-    assert.equal(commitStatus.destination.context, 'oslo/gateways/plant');
+    assert.partialDeepStrictEqual(commitStatus?.status, { commit, state: 'pending', ref: 'main' });
+    assert.equal(commitStatus?.destination.context, 'oslo/gateways/plant');
   });
 
   test('records a posted one, and keeps it', () => {

