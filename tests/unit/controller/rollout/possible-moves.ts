@@ -171,7 +171,7 @@ function atLast(world: World): World {
   const { message = '', nextCommit, commit } = (world.state as NonNullable<World['state']>).rollout;
   // A release in progress goes on if the wanted one was given up.
   const asked = (nextCommit ?? (message.includes('sync.io/approve') ? commit : wanted)) as World['approved'];
-  const approved = /remove it first/.test(message) ? undefined : asked;
+  const approved = /sync\.io\/approve: \S+ \(/.test(message) ? undefined : asked;
   const agents = world.agents.map((agent) => (agent.isPaused ? { ...agent, isPaused: false } : agent));
   return { ...world, wanted, approved, isOpen: true, agents };
 }
