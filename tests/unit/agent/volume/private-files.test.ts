@@ -86,7 +86,7 @@ suite("the agent's own files in the data volume", () => {
     });
     const files = { 'etl.py': 'next', 'x/y/a.py': '1', 'x/y/5': '2', 'x/b.py': '3', 'z.py': '4' };
     await sandbox.sync({ repo, commit: await commit({ files }), reload });
-    assert.equal(seen.filter((name) => /^staging\/\d+$/.test(name)).length, 5, 'all are written');
+    assert.equal(new Set(seen.filter((name) => /^staging\/\d+$/.test(name))).size, 5, 'all are written');
     assert.deepEqual(
       seen.filter((name) => name.endsWith('.py')),
       [],
