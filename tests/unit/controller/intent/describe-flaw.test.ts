@@ -10,6 +10,13 @@ suite("the flaw of a tag that isn't a version", () => {
     assert.equal(suggested('site-v1.6.0'), 'site-');
     assert.equal(suggested('site-v1.6.0', 'site'), 'site-');
     assert.equal(suggested('v-1.6.0'), 'v-');
+    assert.equal(suggested('app2-v1.6.0'), 'app2-');
+    assert.equal(suggested('app-2.0-v1.6.0', 'app-'), 'app-2.0-');
+  });
+
+  test('names the numbers that have a leading zero', () => {
+    for (const [name, zero] of Object.entries({ '1.02.3': '02', '1.2.3-rc.01': '01', '1.2.3-02+1': '02' }))
+      assert.ok(describeFlaw(name, '').startsWith(`${zero} `), describeFlaw(name, ''));
   });
 
   test('suggests no prefix that the API server refuses', () => {

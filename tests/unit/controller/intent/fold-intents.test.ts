@@ -196,6 +196,11 @@ const cases: [says: string, given: Asked, expected: string][] = [
     'v1, request Applied, push Applied',
   ],
   [
+    'a release of a branch that may be followed, and a later push to it',
+    { ...branches, request: { ref: 'dev', at: at(10) }, push: { at: at(20) }, status: followsMain },
+    'dev, request Applied, push Applied',
+  ],
+  [
     'a late push from before an edit to its branch',
     { ref: 'dev', edits: 1, editSeen: 20, push: { at: at(10) }, status: followsMain },
     'dev, push Applied',

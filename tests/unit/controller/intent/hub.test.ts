@@ -139,7 +139,8 @@ suite('a resource with spec.webhook.from', () => {
     const edited = { ...allowed, ref: 'next', edits: 1, editSeen: 20 };
     const status = followed({ ...edited, status: followed(allowed, hubWith(hub)) }, hubWith(hub));
     assert.deepEqual(endIn(status), ['next', 'Superseded']);
-    for (const other of [{ ...request(25, 'dev'), by: REFRESHED_BY }, request(25, 'other')]) {
+    const byHand = { ...request(25, 'other'), id: '10' };
+    for (const other of [{ ...request(25, 'dev'), by: REFRESHED_BY }, request(25, 'other'), byHand]) {
       const asked = hubWith({ ...allowed, request: other, status: hubWith(hub).status });
       assert.deepEqual(followed({ ...edited, status }, asked), status);
       const pushed = hubWith({ ...allowed, request: other, push: { at: at(30) }, status: asked.status });

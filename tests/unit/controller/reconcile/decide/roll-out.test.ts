@@ -463,5 +463,11 @@ suite('the result of a rollout', () => {
     const frozen = { ...rollout, windows: [{ kind: 'Deny' as const }] };
     assert.equal(next(before, { rollout: frozen }).againInMs, 30_000);
     assert.equal(next(before, { rollout }, stable).againInMs, undefined);
+    const begun = next(complete(gated), approved).fields;
+    const isRolledBack = { ...gated, annotations: { 'sync.io/rollback': 'previous' } };
+    assert.equal(next(begun, isRolledBack).againInMs, 10_000);
+    // While a newer commit waits for its approval, gateways of the one in progress can still fail.
+    const { fields, againInMs } = next(begun, approved, 'c'.repeat(40));
+    assert.deepEqual([fields.rollout?.phase, fields.rollout?.waitsFor, againInMs], ['Progressing', 'Approval', 10_000]);
   });
 });
