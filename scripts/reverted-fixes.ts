@@ -45,10 +45,12 @@ async function revert(commit: string): Promise<Record<'its tests' | 'other tests
 
 /** Returns the first tests that notice: those of the fix, or any. */
 async function whoNotices(tests: Record<string, string[]>): Promise<string | undefined> {
-  const env = { ...process.env, TEST_DEPTH: depth, BUNDLES_MADE_IN: '' };
   for (const [who, names] of Object.entries(tests)) {
     const usual = names.filter((name) => values.full || (USUAL.test(name) && !name.endsWith('.full.test.ts')));
     const run = ['scripts/test.ts', ...usual];
+    // Unit tests need bundles, but not those with the change.
+    const BUNDLES_MADE_IN = usual.every((name) => name.startsWith('tests/unit')) ? cwd : '';
+    const env = { ...process.env, TEST_DEPTH: depth, BUNDLES_MADE_IN };
     if (run.length === 1 || (await succeeds(process.execPath, run, { cwd, env }))) continue;
     await git('reset', '--quiet', '--hard');
     if (await succeeds(process.execPath, run, { cwd, env })) return who;
@@ -60,6 +62,7 @@ async function whoNotices(tests: Record<string, string[]>): Promise<string | und
 
 let unnoticed = 0;
 try {
+  await runCommand(process.execPath, ['scripts/build.ts'], { cwd });
   const commits = positionals.length > 0 ? positionals : (await git('rev-list', '--no-merges', 'HEAD')).match(/\S+/g);
   let left = Number(values.count);
   for (const commit of commits ?? []) {
