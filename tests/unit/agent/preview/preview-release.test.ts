@@ -113,6 +113,15 @@ suite('a preview', () => {
     assert.equal((await sandbox.applied())?.commit, candidate.commit);
   });
 
+  test('waits until an interrupted sync is undone', async (t) => {
+    const { sandbox, stable, candidate } = await arrange(t, one);
+    await writeFile(path.join(sandbox.data, '.sync-agent/journal.jsonl'), '');
+    await assert.rejects(sandbox.preview(candidate, stable), { code: 'preview.interrupted' });
+    await sandbox.restart();
+    await sandbox.sync({ ...stable, earlier: [stable.commit] });
+    assert.equal((await sandbox.preview(candidate, stable)).modified, 1);
+  });
+
   test('keeps the stable commit and the latest candidate in the clone', slow, async (t) => {
     const { repository, sandbox, stable, candidate } = await previewOf(t, one);
     const latest = { ...candidate, commit: await repository.commit({ files: { 'config/a': '3' } }) };

@@ -86,7 +86,8 @@ suite('the previewer', () => {
     assert.deepEqual([due(), previewer.dueMs], [1, 0]);
     await run();
     await run();
-    assert.deepEqual(commits(), [NEW.commit]);
+    judge(previewed(taskOf()));
+    assert.deepEqual([commits(), previewer.dueMs], [[NEW.commit], Number.POSITIVE_INFINITY]);
     assert.equal(previewer.lacksFilesOf(NEW), false);
     judge(previewed(taskOf({}, { ...NEW, commit: 'c'.repeat(40) })));
     assert.deepEqual(shown.slice(1), [undefined]);
@@ -112,6 +113,17 @@ suite('the previewer', () => {
     assert.deepEqual([shown.length, labels], [3, [undefined, 'x', 'x']], 'the result is the same');
     await deliver({ ...OLD, commit: 'd'.repeat(40) });
     assert.deepEqual(commits().slice(3), [undefined, NEW.commit]);
+  });
+
+  test('previews a release once for an empty volume', async () => {
+    const { previewer, commits, world, judge, run } = previewerOf();
+    world.applied = undefined;
+    judge(previewed(taskOf()));
+    await run();
+    previewer.onSyncEnd();
+    await run();
+    assert.deepEqual([commits(), previewer.dueMs], [[NEW.commit], Number.POSITIVE_INFINITY]);
+    assert.equal(previewer.showsUnchanged(NEW), true);
   });
 
   test('shows nothing about a release that was delivered, until it is rolled back', async () => {
