@@ -37,6 +37,6 @@ suite('the image of the agent', () => {
     for (const repository of ['evil.test/agent', 'mirror.test/agent-x', 'team.test/toolsx/agent', 'team.test/tools'])
       assert.match(choose({ repository }, allowed), / reg\.test:5000\/agent, mirror\.test/);
     const named = choose({ repository: 'evil.test/agent' }, ['reg.test:5000/agent']);
-    assert.match(named, / reg\.test:5000\/agent; /, 'once, though the list repeats the default');
+    assert.equal(named.split('reg.test:5000/agent').length, 2, 'once, though the list repeats the default');
   });
 });
