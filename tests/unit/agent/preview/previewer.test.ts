@@ -120,7 +120,7 @@ suite('the previewer', () => {
     world.applied = undefined;
     judge(previewed(taskOf()));
     await run();
-    previewer.onSyncEnd();
+    previewer.onSyncEnd({ kind: 'synced' });
     await run();
     assert.deepEqual([commits(), previewer.dueMs], [[NEW.commit], Number.POSITIVE_INFINITY]);
     assert.equal(previewer.showsUnchanged(NEW), true);

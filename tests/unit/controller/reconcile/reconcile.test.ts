@@ -27,15 +27,18 @@ function arrange() {
     writes: 0,
     status: {} as GatewaySyncStatus,
   };
-  const mergePatch = async (_: string, { status }: { status: GatewaySyncStatus }) => {
+  const store = (status: GatewaySyncStatus) => {
     done.writes += 1;
     if (world.failure) throw world.failure;
     done.status = status;
   };
+  const mergePatch = async (_: string, { status }: { status: GatewaySyncStatus }) => store(status);
+  const jsonPatch = async (_: string, operations: { value: unknown }[]) =>
+    store(operations.at(-1)?.value as GatewaySyncStatus);
   /** Another version each time. */
   const getAs = async () => ({ metadata: { uid: 'uid', resourceVersion: `later ${done.writes}` } });
   const parts = {
-    client: clientWith({ mergePatch, getAs }),
+    client: clientWith({ mergePatch, jsonPatch, getAs }),
     mayWrite: () => world.mayWrite,
     log,
     caches: {
