@@ -28,8 +28,8 @@ const DEFAULT_INTERVAL_MS = 60_000;
 const TOKEN_RETRY_MS = 60_000;
 /** Delay before the next attempt if this process can't write, because the renewal of its lease is late (ms). */
 const LEADERSHIP_RETRY_MS = 1_000;
-/** Delay before the event of a phase is written again (ms). */
-const ANNOUNCE_AGAIN_MS = 30_000;
+/** Minimum delay before the event of a phase is written again (ms); twice as long at most, so that many spread. */
+const ANNOUNCE_AGAIN_MS = 120_000;
 /** Decisions in one reconcile, if other clients, such as the receiver, keep changing the resource. */
 const ATTEMPTS = 5;
 
@@ -89,7 +89,7 @@ export class Reconciler {
     ];
     const accessRetries = access.map(({ retryAfterMs }) => retryAfterMs);
     const accessProblems = access.flatMap(({ problem }) => problem ?? []);
-    const isAnnounced = !isDue(state, gatewaySync.status);
+    const isAnnounced = (announcementOf(state, gatewaySync.status) ?? 'stored') === 'stored';
     const observation = {
       ...inputs,
       ...installation,
@@ -120,7 +120,8 @@ export class Reconciler {
     }
     commitStatuses.take(key, gatewaySync, decision.commitStatus);
     const resyncMs = this.#parts.resyncMs * (0.5 + Math.random() / 2);
-    const announceMs = isDue(state, status) ? ANNOUNCE_AGAIN_MS : undefined;
+    const announceAt = announcementOf(state, status);
+    const announceMs = typeof announceAt === 'number' ? Math.max(0, announceAt - performance.now()) : undefined;
     const delays = [...accessRetries, retryAfterMs, requeryInMs, againInMs, announceMs];
     return done({ afterMs: earliest(resyncMs, ...delays) });
   }
@@ -211,11 +212,14 @@ export class Reconciler {
   /** Announces the phase of a stored rollout until its event is stored. It exists if the previous leader stored it. */
   async #announcePhase(state: ResourceState, gatewaySync: ObservedGatewaySync, log: Logger): Promise<void> {
     const phase = phaseTransition(gatewaySync.status, Date.now());
-    if (!phase || state.announced.get(phase.once) !== undefined) return;
+    if (!phase) return;
+    const { announced } = state;
+    const last = announced.get(phase.once);
+    if (typeof last === 'string' || (last !== undefined && performance.now() < last)) return;
     if (state.note(phase.once)) this.#parts.events.count(phase, log);
-    state.announced.set(phase.once, false);
-    if (await this.#parts.events.write(gatewaySync, phase, { log })) state.announced.set(phase.once, true);
-    else state.announced.delete(phase.once);
+    announced.set(phase.once, 'writing');
+    const isDone = await this.#parts.events.write(gatewaySync, phase, { log });
+    announced.set(phase.once, isDone ? 'stored' : performance.now() + ANNOUNCE_AGAIN_MS * (1 + Math.random()));
   }
 
   /** Records transitions, except for those whose subject had one recently. */
@@ -242,10 +246,10 @@ function subscriptionOf(
   };
 }
 
-/** Whether the event about the phase in a status isn't stored yet. */
-const isDue = ({ announced }: ResourceState, status: GatewaySyncStatus): boolean => {
+/** Returns what has become of the event about the phase in a status; undefined if there is none. */
+const announcementOf = ({ announced }: ResourceState, status: GatewaySyncStatus) => {
   const phase = phaseTransition(status, Date.now());
-  return phase !== undefined && announced.get(phase.once) !== true;
+  return phase && (announced.get(phase.once) ?? 'writing');
 };
 
 /** `conflict` if the resource has changed, so that everything must be decided again. */

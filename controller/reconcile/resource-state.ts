@@ -23,8 +23,8 @@ export class ResourceState {
   readonly revisions: RevisionKeeper;
   /** The status that was decided last, even if it isn't stored yet. */
   decided: GatewaySyncStatus | undefined;
-  /** Whether the event about each of the last phases is stored, or still being written. */
-  readonly announced = new LruMap<string, boolean>(MAX_PHASES);
+  /** The events about the last phases: being written, stored, or to be written again at a monotonic time (ms). */
+  readonly announced = new LruMap<string, 'writing' | 'stored' | number>(MAX_PHASES);
   #noted: LruMap<string, number> | undefined;
 
   constructor(key: ObjectKey, { client, caches, enqueue, secretReader, revisionReads }: Parts) {

@@ -48,7 +48,10 @@ export class EventRecorder {
     log[type === 'Warning' ? 'warn' : 'info']({ reason, detail: message, pod: pod?.name }, 'transition');
   }
 
-  /** Writes the event of a transition; returns whether it is stored. A limit for each resource applies. */
+  /**
+   * Writes the event of a transition. Returns false if another attempt can succeed: the API server can't be reached, or
+   * there were too many events.
+   */
   async write(
     gatewaySync: ObservedGatewaySync,
     transition: Transition,
@@ -63,7 +66,8 @@ export class EventRecorder {
       return true;
     } catch (error) {
       log.warn({ err: error, reason: transition.reason }, 'event not recorded');
-      return false;
+      // Forbidden, in a namespace that is being deleted, or invalid.
+      return isApiError(error, 403, 404, 422);
     }
   }
 }
