@@ -131,8 +131,8 @@ export class Previewer implements Job, Previews, SyncObserver {
     const work = this.#work;
     if (!work || this.dueMs > 0) return;
     const { applied: readApplied, access } = this.#options;
-    work.hasSynced = false;
     const stamp = await access.stamp();
+    work.hasSynced = false;
     try {
       await this.#update(work, await readApplied(), { signal, stamp });
     } catch (err) {

@@ -7,7 +7,7 @@ interface OfIntent {
   intent: Intent;
   /** Health of the gateway, if known. */
   verification?: Verification | undefined;
-  /** Set by the loop after a sync, in milliseconds. */
+  /** Set by the job after a sync, in milliseconds. */
   durationMs?: number;
 }
 
@@ -29,7 +29,7 @@ interface Ended extends OfIntent {
   isUnchanged?: boolean;
   /** Author of the commit, if files changed and git could read it. */
   author?: string | undefined;
-  /** Set by the loop if the gateway couldn't be notified. */
+  /** Set by the job if the gateway couldn't be notified. */
   reloadError?: unknown;
 }
 

@@ -60,7 +60,7 @@ export interface SyncJobOptions {
   log: Logger;
 }
 
-/** Delay while nothing changes; the loop can run more often. */
+/** Delay while nothing changes; the job can run more often. */
 const IDLE_MS = 3_600_000;
 /** Time for the API server to return the GatewaySync before a gateway can start without it (ms). */
 const API_GRACE_MS = 10_000;

@@ -39,7 +39,7 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
   if (isBookkeeping(plan)) return await whileHeld(lock, () => manifestFile.append(manifestUpdate(plan, [], applied)));
   let moves: Move[];
   try {
-    // Another agent's sync was interrupted: the next one undoes it, and plans from what there is then.
+    // Another agent's sync was interrupted: the plan is from before that.
     if (hasJournal(root)) throw changed(root.state.path);
     await whileHeld(lock, () => clearLeftovers(root));
     const staged = await stageAll(plan, target);
