@@ -4,12 +4,9 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
-import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import type { ClusterDetails } from '../../../scripts/testbed/cluster-access.ts';
-import { startApiServer, startControlPlane } from '../../../scripts/testbed/control-plane.ts';
+import { startControlPlane } from '../../../scripts/testbed/control-plane.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
-import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { slow } from '../../support/depth.ts';
 import { isGone } from '../../support/is-gone.ts';
 import { until } from '../../support/until.ts';
 
@@ -30,27 +27,6 @@ test('a control plane ends when its owner gets SIGKILL', async (t) => {
 
 test("a control plane that doesn't start prints the end of the log", async () => {
   await assert.rejects(startControlPlane('--no-such-flag'), /unknown flag: --no-such-flag/);
-});
-
-test('an API server issues tokens for accounts, and keeps its address and data over a restart', slow, async (t) => {
-  const server = await startApiServer();
-  t.after(() => server.stop());
-  const administrator = clientOf(server.kubeconfig, { userAgent: 'test' });
-  t.after(() => administrator.close());
-  const metadata = { name: 'made-by-hand' };
-  await until(() => administrator.create(corePath('serviceaccounts', 'default'), { metadata }), {
-    describe: 'the namespace takes an account',
-  });
-  const account = { namespace: 'default', serviceAccount: metadata.name };
-  const client = clientOf(await server.kubeconfigFor(account), { userAgent: 'test' });
-  t.after(() => client.close());
-  await assert.rejects(client.getAs(corePath('secrets', 'default')), /made-by-hand" cannot list resource "secrets"/);
-
-  await server.stopApiServer();
-  await assert.rejects(administrator.getAs(corePath('serviceaccounts', 'default')), /ECONNREFUSED/);
-  await server.startApiServer();
-  const kept = await administrator.getAs<{ metadata: object }>(corePath('serviceaccounts', 'default', metadata.name));
-  assert.partialDeepStrictEqual(kept, { metadata });
 });
 
 /** Starts a process that owns a control plane, and writes its details as a line of JSON. */

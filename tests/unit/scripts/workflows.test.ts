@@ -212,29 +212,6 @@ suite('the commit of a release', async () => {
   });
 });
 
-test('a release passes all checks of a change before anything is published', async () => {
-  const { jobs } = (await readWorkflow('release.yaml')).workflow;
-  assert.equal(jobs.test?.uses, './.github/workflows/ci.yaml');
-  assert.deepEqual(
-    [jobs.images, jobs['publish-chart'], jobs.files, jobs.release, jobs.npm, jobs.site].map((job) => job?.needs),
-    [['verify', 'test'], ['images', 'chart'], ['publish-chart', 'cli', 'docs'], 'files', 'release', 'release'],
-  );
-  for (const job of [jobs.chart, jobs.cli]) assert.equal(job?.needs, 'test');
-});
-
-test('a release has all files and their checksums, whose signature the docs verify', async () => {
-  const { jobs } = (await readWorkflow('release.yaml')).workflow;
-  const commandsOf = (job: Job | undefined) => (job?.steps ?? []).map(({ run = '' }) => run).join('\n');
-  assert.match(commandsOf(jobs.files), /npm run release -- release\/files\n/);
-  assert.match(commandsOf(jobs.cli), /npm run package:cli -- --official-node\n/);
-  const commands = commandsOf(jobs.release);
-  assert.match(commands, /cosign sign-blob .* files\/checksums\.txt\n/);
-  assert.match(commands, /gh release create .* files\/\*\n/);
-  const [, bundle = ''] = /--bundle files\/(\S+)/.exec(commands) ?? [];
-  const page = await readFile(path.join(root, 'docs/how-to/hardening.md'), 'utf8');
-  assert.ok(page.includes(`cosign verify-blob checksums.txt --bundle ${bundle} `), bundle);
-});
-
 test('a release publishes a file to npm, and not the repository on GitHub that npm reads from a path such as cli/x', async () => {
   const { workflow } = await readWorkflow('release.yaml');
   const commands = Object.values(workflow.jobs).flatMap(({ steps = [] }) => steps.flatMap(({ run }) => run ?? []));
