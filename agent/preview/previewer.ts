@@ -40,7 +40,7 @@ interface Work {
   dueAt: number;
   /** Consecutive failures, for the backoff. */
   failures: number;
-  /** The release in the data volume when the preview was made; undefined while there is no preview. */
+  /** The release in the data volume when the preview was made; undefined until then. */
   base?: Partial<Applied> | undefined;
   /** Whether the release in the data volume might have changed since. */
   hasSynced: boolean;

@@ -79,14 +79,19 @@ export class JobQueue {
   async run(stopping: AbortSignal): Promise<void> {
     while (!stopping.aborted) {
       this.#changed = new AbortController();
-      const job = [this.#sync, ...this.#others].find((each) => this.#dueMsOf(each) <= 0);
+      const job = this.#jobs.find((each) => this.#dueMsOf(each) <= 0);
       if (job) await this.#do(job, stopping);
       else await this.#pause(AbortSignal.any([stopping, this.#changed.signal]));
     }
   }
 
+  /** All jobs, in the order in which they run if several are due. */
+  get #jobs(): readonly Job[] {
+    return [this.#sync, ...this.#others];
+  }
+
   async #pause(signal: AbortSignal): Promise<void> {
-    const ms = Math.min(...[this.#sync, ...this.#others].map((job) => this.#dueMsOf(job)));
+    const ms = Math.min(...this.#jobs.map((job) => this.#dueMsOf(job)));
     await sleep(timerMs(ms), undefined, { signal }).catch(() => {});
   }
 

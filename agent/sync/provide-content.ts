@@ -9,10 +9,17 @@ import type { Intent } from '../resource/judge-resource.ts';
 import type { SyncAim } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 
+/** What fetches a commit. */
+type Fetching = Pick<SyncDependencies, 'clone' | 'accessFiles' | 'onFetch'>;
+/** What the agent has fetched, and what is delivered of it. */
+type Stored = Pick<SyncDependencies, 'clone' | 'lfs' | 'manifestFile'>;
+/** What provides the content of files. */
+type Contents = Pick<SyncDependencies, 'clone' | 'lfs' | 'accessFiles'>;
+
 /** Fetches the commit unless it is on disk and can be read. */
 export async function provideCommit(
   aim: SyncAim,
-  dependencies: Pick<SyncDependencies, 'clone' | 'lfs' | 'accessFiles' | 'manifestFile' | 'onFetch' | 'log'>,
+  dependencies: Fetching & Stored & Pick<SyncDependencies, 'log'>,
 ): Promise<void> {
   const { intent, mappings, manifest, isRefetch = false } = aim;
   const { clone, log } = dependencies;
@@ -28,10 +35,7 @@ export async function provideCommit(
 }
 
 /** Fetches the directories of a commit unless they are on disk, and pins it: its delivery then fetches only files. */
-export async function provideCandidate(
-  aim: SyncAim,
-  dependencies: Pick<SyncDependencies, 'clone' | 'accessFiles' | 'onFetch'>,
-): Promise<void> {
+export async function provideCandidate(aim: SyncAim, dependencies: Fetching): Promise<void> {
   const { clone } = dependencies;
   const { commit } = aim.intent;
   await clone.repository.openFor(commit);
@@ -43,7 +47,7 @@ export async function provideCandidate(
 async function fetch(
   extent: Pick<FetchRequest, 'isWhole' | 'isBare'>,
   { intent, signal, isRefetch = false }: SyncAim,
-  { clone, accessFiles, onFetch }: Pick<SyncDependencies, 'clone' | 'accessFiles' | 'onFetch'>,
+  { clone, accessFiles, onFetch }: Fetching,
 ): Promise<void> {
   const started = performance.now();
   const request = { ...intent, ...extent, isRefetch };
@@ -63,21 +67,14 @@ export async function pinCommit(
 }
 
 /** Drops content from Git LFS that neither delivered files nor pinned commits use. */
-export async function tidyLfs(
-  { clone, lfs, manifestFile }: Pick<SyncDependencies, 'clone' | 'lfs' | 'manifestFile'>,
-  signal?: AbortSignal,
-): Promise<void> {
+export async function tidyLfs({ clone, lfs, manifestFile }: Stored, signal?: AbortSignal): Promise<void> {
   const { files, applied } = await manifestFile.read();
   const history = { applied: applied?.commit, pinned: await clone.pins.commits() };
   await lfs.tidy([...files.values()], (blobs) => clone.pointers(blobs, signal), history);
 }
 
 /** Empties the clone volume for a commit, except for Git LFS content of delivered files. Throws if it doesn't help. */
-export async function makeRoom(
-  commit: string,
-  cause: unknown,
-  dependencies: Pick<SyncDependencies, 'clone' | 'lfs' | 'manifestFile'>,
-): Promise<void> {
+export async function makeRoom(commit: string, cause: unknown, dependencies: Stored): Promise<void> {
   const { clone, lfs, manifestFile } = dependencies;
   if (!(await clone.repository.recreateForRoom(commit))) throw tooSmall(commit, cause);
   const { applied } = await manifestFile.read();
@@ -104,11 +101,7 @@ function asGitSays(error: unknown): unknown {
  * Fetches the content of files that isn't on disk, each kind at once: files that were omitted from a fetch, and files in
  * Git LFS.
  */
-export async function provideFiles(
-  files: DesiredFile[],
-  aim: SyncAim,
-  dependencies: Pick<SyncDependencies, 'clone' | 'lfs' | 'accessFiles'>,
-): Promise<void> {
+export async function provideFiles(files: DesiredFile[], aim: SyncAim, dependencies: Contents): Promise<void> {
   const { intent, signal } = aim;
   const { clone, lfs, accessFiles } = dependencies;
   await provideBlobs(
@@ -127,10 +120,7 @@ export async function provideFiles(
 }
 
 /** Opens the content of files, and fetches missing content; must be closed (`await using`). */
-export function openContents(
-  aim: SyncAim,
-  dependencies: Pick<SyncDependencies, 'clone' | 'lfs' | 'accessFiles'>,
-): ContentReader {
+export function openContents(aim: SyncAim, dependencies: Contents): ContentReader {
   const { clone, lfs } = dependencies;
   const provide = (files: DesiredFile[]) => provideFiles(files, aim, dependencies);
   return new ContentReader({ openBlobs: () => clone.blobs(), lfs, provide });

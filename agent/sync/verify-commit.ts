@@ -8,6 +8,9 @@ import type { Intent } from '../resource/judge-resource.ts';
 import { type SyncAim, syncProblems } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 
+/** What fetches tags and checks signatures. */
+type Verifying = Pick<SyncDependencies, 'signatures' | 'clone' | 'accessFiles'>;
+
 /**
  * Hash of the keys that a commit was signed with, for this commit (and tag) only: a gateway, which can write to the
  * manifest, can't use it for another one without the keys.
@@ -21,10 +24,7 @@ export function keysHashOf({ commit, ref, verify }: Intent, keys: string): strin
  * Checks the required signature and, for a tag, that it is the requested one. Throws if the check fails, and otherwise
  * returns the hash of the keys.
  */
-export async function verifyCommit(
-  aim: SyncAim,
-  dependencies: Pick<SyncDependencies, 'signatures' | 'clone' | 'accessFiles'>,
-): Promise<string | undefined> {
+export async function verifyCommit(aim: SyncAim, dependencies: Verifying): Promise<string | undefined> {
   const { intent } = aim;
   const { commit, verify } = intent;
   if (verify === 'none') return undefined;
@@ -33,10 +33,7 @@ export async function verifyCommit(
 }
 
 /** A tag can be signed again without another commit, so one without a good signature is fetched again. */
-async function checkTag(
-  aim: SyncAim,
-  dependencies: Pick<SyncDependencies, 'signatures' | 'clone' | 'accessFiles'>,
-): Promise<string> {
+async function checkTag(aim: SyncAim, dependencies: Verifying): Promise<string> {
   const { signatures } = dependencies;
   const check = async ({ id, name }: Tag) => await signatures.check({ kind: 'tag', id, name });
   const known = await findTag(aim, dependencies);

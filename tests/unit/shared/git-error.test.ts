@@ -210,7 +210,7 @@ suite('a git server that fails to answer', () => {
       'server certificate verification failed. CAfile: none',
     ],
   ] as const) {
-    test(`has a certificate that ${what}, whoever notices`, () => {
+    test(`has a certificate that ${what}, whether git or Node notices`, () => {
       const error = connectionErrorOf(codedError(code, ''));
       assert.deepEqual([error.reason, error.name], ['CertificateNotTrusted', 'TerminalError']);
       assert.equal(gitErrorOf(`fatal: unable to access 'https://git.test/': ${printed}`).message, error.message);

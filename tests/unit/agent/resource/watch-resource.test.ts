@@ -21,7 +21,7 @@ test('the agent keeps the condition of the ref, and a question of limited length
   assert.deepEqual(lengths, [1, undefined]);
 });
 
-test('the agent keeps the commits for rollbacks and retries, each once, but nothing that is no commit', () => {
+test('the agent keeps the commits for rollbacks and retries, each once, and only commits', () => {
   const [stable, older, next] = ['a', 'b', 'c'].map((letter) => letter.repeat(40)) as [string, string, string];
   const entry = (commit: string) => ({ commit }) as never;
   const status = {
