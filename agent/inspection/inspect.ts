@@ -1,5 +1,5 @@
 import type { Answer, Question } from '../../shared/api/inspection.ts';
-import { readAgain } from '../sync/hold-volume.ts';
+import { readAgainUnlessHeld } from '../sync/hold-volume.ts';
 import { tidyLfs } from '../sync/provide-content.ts';
 import { inspectDiff } from './inspect-diff.ts';
 import { inspectDrift } from './inspect-drift.ts';
@@ -7,7 +7,7 @@ import type { InspectionScope } from './inspection-scope.ts';
 
 /** Inspects the files without changing them or the state of syncs. Throws the errors of a sync. */
 export async function inspect(question: Question, scope: InspectionScope): Promise<Answer> {
-  if (!scope.dependencies.lock.isHeld()) readAgain(scope.dependencies);
+  readAgainUnlessHeld(scope.dependencies);
   return question.kind === 'diff' ? await inspectDiff(question, scope) : await inspectDrift(scope);
 }
 

@@ -9,7 +9,7 @@ import type { PreviewTask } from '../resource/judge-preview.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import { Baseline } from '../sync/baseline.ts';
 import { checkFiles } from '../sync/check-files.ts';
-import { readAgain } from '../sync/hold-volume.ts';
+import { readAgainUnlessHeld } from '../sync/hold-volume.ts';
 import { determineContents, layOut, planEverything } from '../sync/plan-sync.ts';
 import { provideCandidate } from '../sync/provide-content.ts';
 import { aimOf, recipeOf, type SyncAim, syncProblems } from '../sync/sync-aim.ts';
@@ -53,7 +53,7 @@ export async function previewRelease(
   signal: AbortSignal,
 ): Promise<GatewayPreview> {
   const { commit, revision, candidate, stable } = task;
-  if (!given.lock.isHeld()) readAgain(given);
+  readAgainUnlessHeld(given);
   if (hasJournal(given.root)) throw interrupted();
   const dependencies = { ...given, baseline: new Baseline() };
   const base = await baseOf(stable, dependencies, signal);

@@ -9,10 +9,9 @@ type Holding = Pick<SyncDependencies, 'root' | 'lock' | 'manifestFile' | 'mounts
 
 /** Takes the volume for a sync. A dry run leaves it unchanged, except to undo an interrupted sync. */
 export async function holdVolume({ profile }: Intent, dependencies: Holding): Promise<void> {
-  const { lock, root } = dependencies;
-  root.checkPlace();
+  dependencies.root.checkPlace();
   checkReach(dependencies, []);
-  if (!lock.isHeld()) readAgain(dependencies);
+  readAgainUnlessHeld(dependencies);
   if (profile.dryRun) await undoForOthers(dependencies);
   else await takeVolume(dependencies);
 }
@@ -23,8 +22,12 @@ export async function lastGood(dependencies: Holding): Promise<Applied | undefin
   return await dependencies.manifestFile.readApplied();
 }
 
-/** Discards caches, because another agent might have changed the volume. */
-export function readAgain({ manifestFile, baseline }: Pick<SyncDependencies, 'manifestFile' | 'baseline'>): void {
+/** Discards caches unless the volume is held, because another agent might have changed it. */
+export function readAgainUnlessHeld(dependencies: Pick<SyncDependencies, 'lock' | 'manifestFile' | 'baseline'>): void {
+  if (!dependencies.lock.isHeld()) readAgain(dependencies);
+}
+
+function readAgain({ manifestFile, baseline }: Pick<SyncDependencies, 'manifestFile' | 'baseline'>): void {
   manifestFile.forget();
   baseline.forget();
 }
