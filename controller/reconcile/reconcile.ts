@@ -68,7 +68,7 @@ export class Reconciler {
   async #reconcileFrom(gatewaySync: ObservedGatewaySync, state: ResourceState, attempt: number): Promise<Outcome> {
     const { namespace, name } = gatewaySync;
     const key = keyOf(gatewaySync);
-    const { client, installation, commitStatuses, missingGateways } = this.#parts;
+    const { client, caches, installation, commitStatuses, missingGateways } = this.#parts;
     const inputs = await this.#pace.run(key, () => this.#gatherInputs(gatewaySync, key, state));
     // Otherwise, a new leader could report fleets as ready until its first sweep. The git server is queried in parallel.
     if (await missingGateways.searchFirst(key)) return done(deferred(0));
@@ -107,7 +107,11 @@ export class Reconciler {
     if (waitMs > 0) return done(deferred(earliest(waitMs, againInMs)));
     state.decided = status;
     const write = await writeStatus(client, gatewaySync, { status, attempt });
-    if (write.kind === 'unchanged') state.decided = gatewaySync.status;
+    if (write.kind === 'unchanged') {
+      state.decided = gatewaySync.status;
+      // The cache was behind a write of this process, whose event came during the decision.
+      if (isForeignStatus(status, caches.gatewaySync(key)?.status ?? status)) this.#parts.repair(key);
+    }
     if (write.kind === 'conflict') return write;
     if (write.kind === 'gone') return done(undefined);
     if (write.kind === 'written') {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { QueryResult } from '../../../../controller/polling/query-result.ts';
 import { Reconciler } from '../../../../controller/reconcile/reconcile.ts';
 import type { Parts } from '../../../../controller/reconcile/wire-parts.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
+import { TransientError } from '../../../../shared/errors.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import { createLogger } from '../../../../shared/log.ts';
 import { clientWith } from '../../../support/client-with.ts';
@@ -19,6 +21,7 @@ function arrange() {
     cached: resourceOf({}) as ObservedGatewaySync | undefined,
     mayWrite: true,
     failure: undefined as Error | undefined,
+    query: (): QueryResult => ({ kind: 'refs', refs }),
   };
   const done = {
     repaired: [] as string[],
@@ -30,7 +33,7 @@ function arrange() {
   const store = (status: GatewaySyncStatus) => {
     done.writes += 1;
     if (world.failure) throw world.failure;
-    done.status = status;
+    done.status = { ...done.status, ...status };
   };
   const mergePatch = async (_: string, { status }: { status: GatewaySyncStatus }) => store(status);
   const jsonPatch = async (_: string, operations: { value: unknown }[]) =>
@@ -48,7 +51,7 @@ function arrange() {
     pods: { ownedBy: () => [] },
     missingGateways: { searchFirst: async () => false, podsOf: () => [], unmadeOf: () => [] },
     repositories: {
-      query: () => ({ kind: 'refs', refs }),
+      query: () => world.query(),
       unsubscribe: () => {
         done.unsubscribed += 1;
       },
@@ -127,6 +130,22 @@ suite('a status from the watch', () => {
     assert.deepEqual(done.repaired, []);
     watch({ ...done.status, lastSyncRef: 'other' });
     assert.deepEqual(done.repaired, [KEY]);
+  });
+
+  test('is decided again if it arrives during a decision that equals the previous one', async () => {
+    const { reconcile, watch, world, done } = arrange();
+    await reconcile();
+    watch(done.status);
+    const error = new TransientError('unavailable', { code: 'git.unreachable', reason: 'GitUnreachable' });
+    world.query = () => ({ kind: 'error', error, lastGood: { refs }, retryAfterMs: 60_000 });
+    await reconcile();
+    const { status } = done;
+    world.query = () => {
+      watch(status);
+      return { kind: 'refs', refs };
+    };
+    await reconcile();
+    assert.deepEqual([done.writes, done.repaired], [2, [KEY]]);
   });
 });
 
