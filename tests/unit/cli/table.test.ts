@@ -66,7 +66,7 @@ suite('terminal text', () => {
 
   test('is cut and wrapped between characters as users see them', () => {
     assert.equal(cut('a👩‍👩‍👧bcdefgh', 5), 'a👩‍👩‍👧b…');
-    assert.deepEqual(wrap('e\u0301'.repeat(5), 2), ['e\u0301e\u0301', 'e\u0301e\u0301', 'e\u0301']);
+    assert.deepEqual(wrap('e\u0301'.repeat(5), 2), ['\u00e9\u00e9', '\u00e9\u00e9', '\u00e9']);
     assert.deepEqual(wrap('🇫🇷🇩🇪', 2), ['🇫🇷', '🇩🇪']);
     assert.ok(cut(`a${'\u0301'.repeat(100_000)}`, 8).length <= 32);
   });
