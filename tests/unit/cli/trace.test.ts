@@ -239,10 +239,12 @@ suite('the delivery of a trace', () => {
       view?.moments.some(({ step }) => step === 'Ready') === true;
 
     test('mentions once that all gateways were rolled back later, and still that they had the commit', () => {
-      const status = { lastRequest: asked, target, lastSyncTime: at('10'), discoveredGateways: on(OLD, 'a', 'b') };
+      const discoveredGateways = [...on(OLD, 'a', 'b'), ...on('1'.repeat(40), 'late')];
+      const status = { lastRequest: asked, target, lastSyncTime: at('10'), discoveredGateways };
       const view = traceView(gatewaySync({ ...status, rollout: rollout({ phase: 'RolledBack' }) }), [ready]);
       assert.ok(hasReady(view));
-      assert.deepEqual(view?.missing, [MISSING.rolledBack(2, '00000000')]);
+      const waiting = MISSING.waiting('late', '11111111', 'canary 1/1, waiting for approval');
+      assert.deepEqual(view?.missing, [MISSING.rolledBack(2, '00000000'), waiting]);
     });
 
     test('shows why a commit was given up, and never that all gateways have it', () => {
@@ -272,9 +274,18 @@ suite('the delivery of a trace', () => {
     });
 
     test('shows what a gateway waits for before its admission', () => {
-      const status = { lastRequest: asked, target, lastSyncTime: at('10'), discoveredGateways: on(OLD, 'a') };
+      const discoveredGateways = [
+        ...on(OLD, 'a'),
+        gateway('b', { syncedCommit: OLD, syncStatus: 'Error', message: 'full' }),
+        gateway('c', { syncedCommit: undefined, syncStatus: 'Pending' }),
+      ];
+      const status = { lastRequest: asked, target, lastSyncTime: at('10'), discoveredGateways };
       const view = traceView(gatewaySync({ ...status, rollout: rollout({ phase: 'AwaitingApproval' }) }), []);
-      assert.deepEqual(view?.missing, [MISSING.waiting('a', '00000000', 'canary 1/1, waiting for approval')]);
+      assert.deepEqual(view?.missing, [
+        MISSING.waiting('a', '00000000', 'canary 1/1, waiting for approval'),
+        MISSING.absent('b', SHORT, 'Error', 'full'),
+        MISSING.absent('c', SHORT, 'Pending'),
+      ]);
     });
   });
 });
