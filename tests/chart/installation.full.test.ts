@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { parse as parseYaml } from 'yaml';
@@ -11,6 +8,7 @@ import { renderInstallManifest } from '../../scripts/release/release-files.ts';
 import { type ControlPlane, startControlPlane } from '../../scripts/testbed/control-plane.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { startHttpHost } from '../support/http-host.ts';
 import { blocksOf, commandsOf, readPages, wordsOf } from '../support/markdown.ts';
 import { clusterRoleBinding } from '../support/role-binding.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -120,14 +118,11 @@ suite('install.yaml', () => {
 
   /** Builds a kustomization in which the published address of install.yaml is replaced. */
   async function build(t: TestContext, kustomization: string): Promise<Rendered[]> {
-    const server = createServer((_, response) => response.end(text)).listen(0, '127.0.0.1');
-    t.after(() => server.close());
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    const host = await startHttpHost(t, (_, response) => response.end(text));
     const published = `https://github.com/stoker-operator/stoker-operator/releases/download/v${manifest.version}/install.yaml`;
     assert.ok(kustomization.includes(published), kustomization);
     const directory = await temporaryDirectory(t, 'install-');
-    const local = kustomization.replace(published, `http://127.0.0.1:${port}/install.yaml`);
+    const local = kustomization.replace(published, `${host}/install.yaml`);
     await writeFile(path.join(directory, 'kustomization.yaml'), local);
     return parse(await cluster.kubectl('kustomize', directory));
   }

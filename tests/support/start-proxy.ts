@@ -1,6 +1,7 @@
 import { createServer, request as httpRequest } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
+import { openPort } from './open-port.ts';
 
 export interface ForwardProxy {
   /** Port on the loopback interface. */
@@ -12,7 +13,6 @@ export interface ForwardProxy {
 /** A forward proxy (RFC 9110, 7.6 and 9.3.6) that resolves every host to this machine, so that unknown names work. */
 export async function startProxy(t: TestContext): Promise<ForwardProxy> {
   const requests: string[] = [];
-  const tunnels = new Set<Socket>();
   const server = createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`);
     const { port, pathname, search } = new URL(request.url ?? '');
@@ -33,13 +33,8 @@ export async function startProxy(t: TestContext): Promise<ForwardProxy> {
       client.write('HTTP/1.1 200 Connection established\r\n\r\n');
       target.pipe(client).pipe(target);
     });
-    for (const socket of [client, target]) tunnels.add(socket.on('error', () => client.destroy()));
+    for (const socket of [client, target]) socket.on('error', () => client.destroy());
+    client.on('close', () => target.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    for (const socket of tunnels) socket.destroy();
-    server.closeAllConnections();
-    server.close();
-  });
-  return { port: (server.address() as AddressInfo).port, requests };
+  return { port: await openPort(t, server), requests };
 }

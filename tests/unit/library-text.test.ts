@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { createSecureContext } from 'node:tls';
@@ -13,10 +12,10 @@ import { describeFailure } from '../../agent/report/describe-failure.ts';
 import { failureEvent } from '../../controller/reconcile/events/status-transitions.ts';
 import { readConfig } from '../../shared/config.ts';
 import { checkSyntax } from '../../shared/domain/syntax/check-syntax.ts';
-import { cleanUp } from '../support/clean-up.ts';
 import { codedError } from '../support/coded-error.ts';
 import { kubeconfigWith } from '../support/kubeconfig-with.ts';
 import { runCli } from '../support/run-cli.ts';
+import { startTcpServer } from '../support/tcp-server.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** The text of a library for the same mistake. */
@@ -133,12 +132,7 @@ suite('a message for users has no text of a library', () => {
 });
 
 /** Starts a program that speaks neither HTTP nor TLS, and returns its port. */
-async function startOtherProgram(t: TestContext): Promise<number> {
-  const server = createServer((socket) => socket.on('error', () => {}).end('garbage\r\n\r\n')).listen(0, '127.0.0.1');
-  cleanUp(t, () => server.close());
-  await new Promise((resolve) => server.once('listening', resolve));
-  return (server.address() as { port: number }).port;
-}
+const startOtherProgram = (t: TestContext) => startTcpServer(t, (socket) => socket.end('garbage\r\n\r\n'));
 
 suite('a message for users has the code of a cause instead of its text', () => {
   const matches = (message: string, code: string) => {

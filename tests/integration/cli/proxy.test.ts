@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { openPort } from '../../support/open-port.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { untilPermitted } from '../../support/until-permitted.ts';
@@ -22,10 +22,8 @@ const NAME = 'kubernetes.default.svc';
 /** A proxy that connects to the API server for any host, if the password is correct. */
 async function startProxy(t: TestContext, port: number) {
   const asked: string[] = [];
-  const sockets = new Set<Socket>();
   const proxy = createServer();
   proxy.on('connect', (request, client: Socket, head) => {
-    sockets.add(client);
     client.on('error', () => client.destroy());
     asked.push(request.url ?? '');
     if (request.headers['proxy-authorization'] !== `Basic ${btoa('me:pass')}`) {
@@ -37,16 +35,10 @@ async function startProxy(t: TestContext, port: number) {
       upstream.write(head);
       upstream.pipe(client).pipe(upstream);
     });
-    sockets.add(upstream);
     upstream.on('error', () => client.destroy());
+    client.on('close', () => upstream.destroy());
   });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  t.after(() => {
-    proxy.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  const { port: own } = proxy.address() as AddressInfo;
+  const own = await openPort(t, proxy);
   return { asked, url: `http://me:pass@127.0.0.1:${own}`, wrong: `http://me:hunter2@127.0.0.1:${own}` };
 }
 

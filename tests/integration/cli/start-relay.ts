@@ -1,8 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { connectCluster } from '../../support/cluster.ts';
+import { openPort } from '../../support/open-port.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 
@@ -35,22 +36,14 @@ export async function startRelay(t: TestContext) {
       socket.pipe(other);
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const end = () => {
-    for (const socket of open) socket.destroy();
-  };
-  t.after(() => {
-    server.close();
-    end();
-  });
   const file = path.join(await temporaryDirectory(t, 'relay-'), 'kubeconfig');
-  const { port: own } = server.address() as AddressInfo;
+  const own = await openPort(t, server);
   await writeFile(file, (await readFile(kubeconfig, 'utf8')).replaceAll(url, `https://127.0.0.1:${own}`));
   return {
     kubeconfig: file,
     cut: () => {
       isCut = true;
-      end();
+      for (const socket of open) socket.destroy();
     },
     untilRefused: () =>
       until(async () => refused, { describe: 'two that were sent away', accept: (count) => count >= 2 }),

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { request } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { startHttpHost } from '../../support/http-host.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { untilPermitted } from '../../support/until-permitted.ts';
@@ -17,7 +15,7 @@ import { untilPermitted } from '../../support/until-permitted.ts';
 async function countCalls(t: TestContext, namespace: string) {
   const cluster = await connectCluster();
   const counts: Record<string, number> = {};
-  const server = createServer((incoming, outgoing) => {
+  const url = await startHttpHost(t, (incoming, outgoing) => {
     const [, resource = ''] = /\/(gatewaysyncs|syncreports|pods)(?:[/?]|$)/.exec(incoming.url ?? '') ?? [];
     if (incoming.method === 'GET') counts[resource] = (counts[resource] ?? 0) + 1;
     const { method, headers } = incoming;
@@ -27,9 +25,7 @@ async function countCalls(t: TestContext, namespace: string) {
       answer.pipe(outgoing);
     });
     incoming.pipe(upstream);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close().closeAllConnections());
+  });
   const directory = await temporaryDirectory(t, 'count-');
   await cluster.kubectl(
     ...['create', 'rolebinding', 'all', '-n', namespace, '--clusterrole=cluster-admin'],
@@ -39,7 +35,6 @@ async function countCalls(t: TestContext, namespace: string) {
   await untilPermitted(direct, gatewaySyncPath(namespace));
   const given = JSON.parse(await readFile(direct, 'utf8'));
   const kubeconfig = path.join(directory, 'kubeconfig');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   given.clusters[0].cluster = { server: url, 'insecure-skip-tls-verify': true };
   await writeFile(kubeconfig, JSON.stringify(given));
   return { counts, kubeconfig };

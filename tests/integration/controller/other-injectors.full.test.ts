@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { createCertificates } from '../../../scripts/testbed/certificates.ts';
@@ -9,6 +8,7 @@ import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, kubectl } from '../../support/cluster.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { openPort } from '../../support/open-port.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 import { createPod, sidecarOf, startInjection } from './injection-world.ts';
@@ -38,9 +38,7 @@ async function installOther(t: TestContext, address: { name: string; namespace: 
       .then(answer)
       .catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close().closeAllConnections());
-  const { port } = server.address() as AddressInfo;
+  const port = await openPort(t, server);
   await apply({
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'MutatingWebhookConfiguration',

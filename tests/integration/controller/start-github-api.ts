@@ -2,13 +2,13 @@ import type { KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jwtVerify } from 'jose';
 import { createCertificates } from '../../../scripts/testbed/certificates.ts';
-import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
+import { openPort } from '../../support/open-port.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 /** A request for an installation token, as it arrived. */
 interface TokenCall {
@@ -42,8 +42,8 @@ export async function startGithubApi(
   publicKey: KeyObject,
   { mint, lifetimeMs = 3_600_000, delayMs = 0 }: GithubApiOptions,
 ): Promise<GithubApi> {
-  const directory = await makeTemporaryDirectory('github-api-');
-  const { caFile, certFile, keyFile } = await createCertificates(directory.path);
+  const directory = await temporaryDirectory(t, 'github-api-');
+  const { caFile, certFile, keyFile } = await createCertificates(directory);
   const calls: TokenCall[] = [];
   const jwts: string[] = [];
   const certificate = { cert: await readFile(certFile), key: await readFile(keyFile) };
@@ -65,12 +65,6 @@ export async function startGithubApi(
     // The client may end in the middle.
     answer(request, response).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(async () => {
-    server.closeAllConnections();
-    server.close();
-    await directory.remove();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await openPort(t, server);
   return { url: `https://127.0.0.1:${port}/api/v3`, ca: await readFile(caFile, 'utf8'), calls, jwts };
 }

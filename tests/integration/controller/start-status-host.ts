@@ -1,11 +1,10 @@
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { createCertificates } from '../../../scripts/testbed/certificates.ts';
-import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
+import { openPort } from '../../support/open-port.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 /** A status as it arrived. */
 interface Post {
@@ -32,8 +31,8 @@ export const store = (response: ServerResponse): void => {
 
 /** An API for commit statuses on a loopback address, with a certificate of a separate CA. */
 export async function startStatusHost(t: TestContext, address = '127.0.0.1'): Promise<StatusHost> {
-  const directory = await makeTemporaryDirectory('status-host-');
-  const { caFile, certFile, keyFile } = await createCertificates(directory.path, ['localhost', address]);
+  const directory = await temporaryDirectory(t, 'status-host-');
+  const { caFile, certFile, keyFile } = await createCertificates(directory, ['localhost', address]);
   const certificate = { cert: await readFile(certFile), key: await readFile(keyFile) };
   const server = createServer(certificate, async (request, response) => {
     const chunks: Buffer[] = [];
@@ -42,14 +41,7 @@ export async function startStatusHost(t: TestContext, address = '127.0.0.1'): Pr
     host.posts.push({ path: request.url ?? '', authorization: request.headers.authorization, body });
     host.answer(response);
   });
-  server.listen(0, address);
-  await once(server, 'listening');
-  t.after(async () => {
-    server.closeAllConnections();
-    server.close();
-    await directory.remove();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await openPort(t, server, address);
   const ca = await readFile(caFile, 'utf8');
   const host: StatusHost = { api: `https://${address}:${port}/api/v1`, ca, posts: [], answer: store };
   return host;

@@ -1,5 +1,6 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
+import { openPort } from '../../support/open-port.ts';
 
 /** A TCP connection between two programs that a test can hold up and break. */
 export interface SlowLink {
@@ -35,16 +36,8 @@ export async function startSlowLink(t: TestContext, url: string): Promise<SlowLi
       if (isHeld) from.pause();
     }
   });
-  const cut = () => {
-    for (const socket of sockets) socket.destroy();
-  };
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.close();
-    cut();
-  });
   return {
-    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `https://127.0.0.1:${await openPort(t, server)}`,
     hold: () => {
       isHeld = true;
       for (const socket of sockets) socket.pause();
@@ -53,7 +46,9 @@ export async function startSlowLink(t: TestContext, url: string): Promise<SlowLi
       isHeld = false;
       for (const socket of sockets) socket.resume();
     },
-    cut,
+    cut: () => {
+      for (const socket of sockets) socket.destroy();
+    },
     get size() {
       return sockets.size / 2;
     },

@@ -1,5 +1,6 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
+import { openPort } from '../../support/open-port.ts';
 import type { Receiver } from './start-receiver.ts';
 
 /** Spreads connections over replicas, as a Service does: those that are ready get new ones, open ones stay where they are. */
@@ -29,12 +30,8 @@ export async function startBalancer(t: TestContext, replicas: Set<Receiver>): Pr
     const candidates = [...ready];
     pass(client, candidates.length === 0 ? undefined : candidates[turn++ % candidates.length]);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    clearInterval(timer);
-    server.close();
-  });
-  return { port: (server.address() as AddressInfo).port, replicas };
+  t.after(() => clearInterval(timer));
+  return { port: await openPort(t, server), replicas };
 }
 
 function pass(client: Socket, replica: Receiver | undefined): void {

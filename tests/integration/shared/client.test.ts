@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { copyFile, readFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { type Certificates, createCertificates } from '../../../scripts/testbed/certificates.ts';
@@ -14,6 +13,7 @@ import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-direc
 import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { connectCluster } from '../../support/cluster.ts';
+import { openPort } from '../../support/open-port.ts';
 import { until } from '../../support/until.ts';
 import { startSlowLink } from '../receiver/slow-link.ts';
 
@@ -107,9 +107,7 @@ test('a server whose CA was replaced is trusted as soon as the file contains the
     key: await readFile(keyFile),
   });
   const server = createServer(await pair(before), (_, response) => response.end('{}'));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
-  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `https://127.0.0.1:${await openPort(t, server)}`;
   const file = path.join(path.dirname(before.caFile), 'kubeconfig');
   const client = clientOf(await writeKubeconfig(file, { url, caFile: before.caFile, token: 'none' }), {
     userAgent: 'test',

@@ -15,6 +15,7 @@ import { type Change, Reflector } from '../../../shared/io/kubernetes/reflector.
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
+import { openPort } from '../../support/open-port.ts';
 import { until } from '../../support/until.ts';
 
 interface ConfigMap {
@@ -241,15 +242,8 @@ async function startProxy(t: TestContext, target: URL) {
       from.pipe(to);
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
   return {
-    url: `https://127.0.0.1:${port}`,
+    url: `https://127.0.0.1:${await openPort(t, server)}`,
     /** The connections that are open now stay open, and carry nothing more. */
     freeze: () => {
       for (const socket of sockets) socket.unpipe().pause();

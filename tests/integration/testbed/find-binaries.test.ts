@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { access, chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type DownloadSites, downloadBinaries } from '../../../scripts/testbed/download-binaries.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import { kubernetesVersion } from '../../../scripts/testbed/versions.ts';
+import { startHttpHost } from '../../support/http-host.ts';
 
 const module = path.join(import.meta.dirname, '../../../scripts/testbed/find-binaries.ts');
 const arch = process.arch === 'x64' ? 'amd64' : process.arch;
@@ -65,15 +63,12 @@ async function serveArchive(t: TestContext, otherHash?: string): Promise<Downloa
   await runCommand('tar', ['-czf', 'archive.tar.gz', 'archive'], { cwd: directory });
   const archive = await readFile(path.join(directory, 'archive.tar.gz'));
   const hashOf = (algorithm: string) => otherHash ?? createHash(algorithm).update(archive).digest('hex');
-  const server = createServer(({ url, headers }, response) => {
+  const base = await startHttpHost(t, ({ url, headers }, response) => {
     const index = `hash: ${hashOf('sha512')}\n      selfLink: http://${headers.host}/${names.envtest}\n`;
     const checksums = `${'1'.repeat(64)}  other.tar.gz\n${hashOf('sha256').slice(0, 64)}  ${names.helm}\n`;
     const content: Record<string, string> = { '/index': index, '/checksums': checksums };
     response.end(content[url ?? ''] ?? archive);
-  }).listen(0, '127.0.0.1');
-  t.after(() => server.close());
-  await once(server, 'listening');
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
   const helm = { url: `${base}/${names.helm}`, checksums: `${base}/checksums` };
   return { envtestIndex: `${base}/index`, releases: { helm } };
 }

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders } from 'node:http';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { connect } from '../../../cli/client/connect.ts';
@@ -11,6 +9,7 @@ import { chooseLogin } from '../../../cli/client/login.ts';
 import { UserCredentials } from '../../../cli/client/user-credentials.ts';
 import type { Host } from '../../../cli/terminal/host.ts';
 import { slow } from '../../support/depth.ts';
+import { startHttpHost } from '../../support/http-host.ts';
 import { kubeconfigWith } from '../../support/kubeconfig-with.ts';
 import { runCli } from '../../support/run-cli.ts';
 
@@ -23,15 +22,13 @@ async function startServer(
   delayMs = 0,
 ) {
   const requests: string[][] = [];
-  const server = createServer((request, response) => {
+  const server = await startHttpHost(t, (request, response) => {
     requests.push(request.rawHeaders);
     response.writeHead(accepts(request.headers) ? 200 : 401, { 'Content-Type': 'application/json' });
     const end = () => response.end(JSON.stringify({ kind: 'List', items: [], metadata: { resourceVersion: '1' } }));
     setTimeout(end, delayMs);
-  }).listen(0, '127.0.0.1');
-  t.after(() => server.close().closeAllConnections());
-  await once(server, 'listening');
-  return { server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
+  });
+  return { server, requests };
 }
 
 const valuesOf = (headers: readonly string[] | undefined, name: string): string[] =>

@@ -1,31 +1,24 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
-import { KubeConfig } from '@kubernetes/client-node';
 import { createApp } from '../../../cli/ui/app.ts';
 import { Board } from '../../../cli/ui/board.ts';
 import { Desk } from '../../../cli/ui/desk.ts';
 import { Door, SAFE_HEADERS } from '../../../cli/ui/door.ts';
 import { Mirror } from '../../../cli/ui/mirror.ts';
-import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
-import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
+import { clientWith } from '../../support/client-with.ts';
+import { openPort } from '../../support/open-port.ts';
 
 /** The page with a cluster that isn't accessed. */
 async function startPage(t: TestContext): Promise<number> {
-  const config = new KubeConfig();
-  config.loadFromClusterAndUser({ name: 'c', server: 'https://127.0.0.1:1', skipTLSVerify: false }, { name: 'u' });
   const place = { context: 'c', server: 'https://127.0.0.1:1', namespace: 'gateways' };
-  const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'test' });
-  const access = { ...place, client, proxy: undefined, serverTime: () => Date.now() };
+  const access = { ...place, client: clientWith({}), proxy: undefined, serverTime: () => Date.now() };
   const ignore = () => {};
   const mirror = new Mirror({ access, namespace: 'gateways', now: Date.now, onChange: ignore, onNews: ignore });
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close().closeAllConnections());
-  const { port } = server.address() as AddressInfo;
+  const server = createServer();
+  const port = await openPort(t, server);
   const door = new Door(`127.0.0.1:${port}`);
   const app = createApp({ door, board: new Board(mirror), desk: new Desk(access, mirror), assets: new Map(), place });
   server.on('request', app);

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { suite, test } from 'node:test';
 import { createCertificates } from '../../../scripts/testbed/certificates.ts';
 import { AddressGuard } from '../../../shared/io/address-guard.ts';
 import { GuardedHttp } from '../../../shared/io/http/guarded-http.ts';
+import { openPort } from '../../support/open-port.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 
@@ -25,14 +25,10 @@ suite('the number of idle connections', { concurrency: 2 }, () => {
         opened += 1;
         open.add(socket.once('close', () => open.delete(socket)));
       });
-      await once(server.listen(0, '127.0.0.1'), 'listening');
+      const port = await openPort(t, server);
       const guard = new AddressGuard({ resolve: async () => [{ address: '127.0.0.1', family: 4 }] }, () => false);
       const http = new GuardedHttp({ guard, environment: {} });
-      t.after(() => {
-        http.close();
-        server.close();
-      });
-      const { port } = server.address() as AddressInfo;
+      t.after(() => http.close());
       const ask = async (host: number) => {
         const url = new URL(`${scheme}://host-${host}.git.test:${port}/`);
         const response = await http.send(url, { ca: scheme === 'https' ? ca : undefined });

@@ -2,12 +2,19 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { anyAddress } from '../../../shared/io/http/any-address.ts';
 import { serveOperations } from '../../../shared/io/http/serve-operations.ts';
 import { createLogger } from '../../../shared/log.ts';
 import { slow } from '../../support/depth.ts';
 import { until } from '../../support/until.ts';
+
+/** Serves on a free port until the test ends, and returns the port. */
+async function serve(t: TestContext, options: Partial<Parameters<typeof serveOperations>[0]> = {}): Promise<number> {
+  const server = await serveOperations({ host: '127.0.0.1', port: 0, ...options });
+  t.after(() => server.close().closeAllConnections());
+  return (server.address() as AddressInfo).port;
+}
 
 test('a failure to collect metrics results in 503, and ends nothing', async (t) => {
   let isBroken = true;
@@ -15,9 +22,7 @@ test('a failure to collect metrics results in 503, and ends nothing', async (t) 
     if (isBroken) throw new Error('a gauge cannot be read');
     return 'up 1\n';
   };
-  const server = await serveOperations({ host: '127.0.0.1', port: 0, metrics: { contentType: 'text/plain', metrics } });
-  t.after(() => server.close().closeAllConnections());
-  const { port } = server.address() as AddressInfo;
+  const port = await serve(t, { metrics: { contentType: 'text/plain', metrics } });
   const get = async () => await fetch(`http://127.0.0.1:${port}/metrics`);
   assert.equal((await get()).status, 503);
   isBroken = false;
@@ -26,9 +31,7 @@ test('a failure to collect metrics results in 503, and ends nothing', async (t) 
 
 test('a waiting probe is answered when the program turns ready, or after a moment', slow, async (t) => {
   let isReady = false;
-  const server = await serveOperations({ host: '127.0.0.1', port: 0, isReady: () => isReady });
-  t.after(() => server.close().closeAllConnections());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/readyz`;
+  const url = `http://127.0.0.1:${await serve(t, { isReady: () => isReady })}/readyz`;
   assert.equal((await fetch(`${url}?wait`)).status, 503);
   assert.equal((await fetch(url)).status, 503);
   const asked = fetch(`${url}?wait`);
@@ -39,10 +42,7 @@ test('a waiting probe is answered when the program turns ready, or after a momen
 });
 
 test('connections without a request are closed after a moment, so that others are served again', slow, async (t) => {
-  const host = await anyAddress(createLogger('test', { level: 'silent' }));
-  const server = await serveOperations({ host, port: 0 });
-  t.after(() => server.close().closeAllConnections());
-  const { port } = server.address() as AddressInfo;
+  const port = await serve(t, { host: await anyAddress(createLogger('test', { level: 'silent' })) });
   const isOpen = await Promise.all(
     Array.from({ length: 150 }, async (_, index) => {
       const socket = connect({ host: '127.0.0.1', port, localAddress: '127.0.0.2' }).on('error', () => {});
@@ -58,9 +58,7 @@ test('connections without a request are closed after a moment, so that others ar
 });
 
 test('a request whose body never arrives is closed soon, on any path', async (t) => {
-  const server = await serveOperations({ host: '127.0.0.1', port: 0 });
-  t.after(() => server.close().closeAllConnections());
-  const { port } = server.address() as AddressInfo;
+  const port = await serve(t);
   // It may end by a reset, since nobody read all that it sent.
   const socket = connect({ host: '127.0.0.1', port }).on('error', () => {});
   socket.resume();
@@ -77,9 +75,7 @@ for (const headers of ['', 'Host:\r\n', 'Host:\r\nContent-Length: 0\r\n']) {
       read += 1;
       return true;
     };
-    const server = await serveOperations({ host: '127.0.0.1', port: 0, isAlive });
-    t.after(() => server.close().closeAllConnections());
-    const socket = connect({ host: '127.0.0.1', port: (server.address() as AddressInfo).port }).on('error', () => {});
+    const socket = connect({ host: '127.0.0.1', port: await serve(t, { isAlive }) }).on('error', () => {});
     socket.resume();
     socket.write(`GET /healthz HTTP/1.1\r\n${headers}\r\n`.repeat(1_000));
     await new Promise((resolve) => socket.once('close', resolve));

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
 import { slow } from '../../../support/depth.ts';
+import { openPort } from '../../../support/open-port.ts';
 import { startTcpServer } from '../../../support/tcp-server.ts';
 
 /** A gateway that responds to every request with these bytes, and keeps the connection. */
@@ -18,11 +17,9 @@ for (const [address, family] of [
   ['::1', 'IPv6'],
 ] as const) {
   test(`a gateway that listens only on ${address} is called by the same name`, async (t) => {
-    const gateway = createServer((request, response) => response.end(request.headers.host)).listen(0, address);
-    const failed = once(gateway, 'error').then(() => 'failed');
-    if ((await Promise.race([once(gateway, 'listening'), failed])) === 'failed') return t.skip(`no ${family} here`);
-    t.after(() => gateway.close());
-    const { port } = gateway.address() as AddressInfo;
+    const gateway = createServer((request, response) => response.end(request.headers.host));
+    const port = await openPort(t, gateway, address).catch(() => undefined);
+    if (!port) return t.skip(`no ${family} here`);
     const client = new GatewayClient({ port, tls: false, apiKeyFile: undefined });
     assert.deepEqual(await client.send({ method: 'GET', path: '/' }), { status: 200, body: `127.0.0.1:${port}` });
   });

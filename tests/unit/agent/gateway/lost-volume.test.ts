@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
+import { openPort } from '../../../support/open-port.ts';
 import { createLocalRepository } from '../support/local-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
@@ -18,10 +18,8 @@ async function startGateway(t: TestContext) {
   const gateway = createServer((_, response) => {
     waiting.push(response);
     gateway.emit('asked');
-  }).listen(0, '127.0.0.1');
-  t.after(() => gateway.close());
-  await once(gateway, 'listening');
-  return { port: (gateway.address() as AddressInfo).port, gateway, waiting };
+  });
+  return { port: await openPort(t, gateway), gateway, waiting };
 }
 
 /** As a gateway can, and as NFSv4 does after a long partition: the agent that holds the lock doesn't notice. */

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import { suite, test } from 'node:test';
-import { KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
 import * as v from 'valibot';
 import { AgentMetrics } from '../../../../agent/metrics.ts';
@@ -13,8 +9,7 @@ import { ReportWriter } from '../../../../agent/report/report-writer.ts';
 import { Reports, reportStatus } from '../../../../agent/report/reports.ts';
 import { fetchDelay } from '../../../../agent/sync/delays.ts';
 import { syncReportStatusSchema } from '../../../../shared/api/sync-report.ts';
-import { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
-import { ApiCredentials } from '../../../../shared/io/kubernetes/credentials.ts';
+import { clientOfServer } from '../../../support/client-of-server.ts';
 import { intentOf } from '../../../support/intents.ts';
 import { emptyPlan } from '../support/memory-volume.ts';
 
@@ -89,21 +84,13 @@ suite('the delays of fetches', () => {
 
 test('a report that the API server defers is written when Retry-After expires', async (t) => {
   const calls: number[] = [];
-  const server = createServer((request, response) => {
+  const written = Promise.withResolvers<void>();
+  const client = await clientOfServer(t, (request, response) => {
     calls.push(performance.now());
     request.resume();
     if (calls.length === 1) response.writeHead(429, { 'Retry-After': '2' }).end();
     else response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}');
-    if (calls.length === 2) server.emit('written');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const config = new KubeConfig();
-  const { port } = server.address() as AddressInfo;
-  config.loadFromClusterAndUser({ name: 'c', server: `http://127.0.0.1:${port}`, skipTLSVerify: true }, { name: 'u' });
-  const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'test' });
-  t.after(() => {
-    client.close();
-    server.close().closeAllConnections();
+    if (calls.length === 2) written.resolve();
   });
   const status = { podUID: 'u', gateway: 'g', profile: 'default', crName: 'c', state: 'Pending', agentVersion: '1' };
   const writer = new ReportWriter(status as never, {
@@ -113,9 +100,8 @@ test('a report that the API server defers is written when Retry-After expires', 
     log: pino({ level: 'silent' }),
   });
   const ending = new AbortController();
-  const written = once(server, 'written');
   const ended = writer.run(ending.signal);
-  await written;
+  await written.promise;
   ending.abort();
   await ended;
   const [first = 0, second = 0] = calls;

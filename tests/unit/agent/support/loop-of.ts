@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { pino } from 'pino';
@@ -17,6 +15,7 @@ import { Housekeeping } from '../../../../agent/sync/housekeeping.ts';
 import { type Job, JobQueue } from '../../../../agent/sync/job-queue.ts';
 import { SyncJob, type SyncJobOptions } from '../../../../agent/sync/sync-job.ts';
 import { gatewaySyncOf, type SpecInput } from '../../../support/objects.ts';
+import { openPort } from '../../../support/open-port.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { ownFileIn } from './own-file-in.ts';
 
@@ -38,10 +37,8 @@ export function resourceOf(
 async function verifierOf(t: TestContext): Promise<Verifier> {
   const directory = await temporaryDirectory(t, 'sync-loop-');
   const results = new VerificationFile(await ownFileIn(directory, 'verification'));
-  const server = createServer((_, response) => response.writeHead(500).end()).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close().closeAllConnections());
-  const { port } = server.address() as AddressInfo;
+  const server = createServer((_, response) => response.writeHead(500).end());
+  const port = await openPort(t, server);
   const client = new GatewayClient({ port, tls: false, apiKeyFile: path.join(directory, 'none') });
   return new Verifier({ client, results, log });
 }

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
+import { openPort } from '../../../support/open-port.ts';
 import { localSandbox } from '../support/local-sandbox.ts';
 
 /** A gateway that writes its own file again at each reload. */
@@ -15,10 +14,8 @@ async function startStubbornGateway(t: TestContext) {
     gateway.reloads += 1;
     writeFileSync(gateway.file, `of the gateway, ${gateway.reloads}`);
     response.writeHead(204).end();
-  }).listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-  t.after(() => listener.close().closeAllConnections());
-  return Object.assign(gateway, { port: (listener.address() as AddressInfo).port });
+  });
+  return Object.assign(gateway, { port: await openPort(t, listener) });
 }
 
 const reload = {

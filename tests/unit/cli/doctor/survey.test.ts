@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { suite, type TestContext, test } from 'node:test';
 import type { Diagnosis } from '../../../../cli/checks/diagnose.ts';
 import { slow } from '../../../support/depth.ts';
+import { startHttpHost } from '../../../support/http-host.ts';
 import { kubeconfigWith } from '../../../support/kubeconfig-with.ts';
 import { runCli } from '../../../support/run-cli.ts';
 
@@ -22,14 +21,11 @@ const page: Answer = (_, response) => response.writeHead(200, { 'Content-Type': 
 async function examine(t: TestContext, faults: [RegExp, Answer][]) {
   const usual = (path: string) =>
     path === '/version' ? { gitVersion: 'v1.36.3' } : { items: [], versions: [], resources: [], metadata: {} };
-  const server = createServer((request, response) => {
+  const url = await startHttpHost(t, (request, response) => {
     const path = new URL(request.url ?? '', 'http://x').pathname;
     const [, answer = answerWith(usual(path))] = faults.find(([pattern]) => pattern.test(path)) ?? [];
     answer(request, response);
-  }).listen(0, '127.0.0.1');
-  t.after(() => server.close().closeAllConnections());
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
   const file = await kubeconfigWith(t, { server: url }, { token: 'x' });
   const timeout = faults.some(([, answer]) => answer === silence) ? '1s' : '10s';
   const line = ['doctor', '-o', 'json', '--kubeconfig', file, '--request-timeout', timeout];

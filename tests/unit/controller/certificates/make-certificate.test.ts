@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { connect, createServer } from 'node:tls';
@@ -13,6 +12,7 @@ import {
   makeServingCertificate,
 } from '../../../../controller/certificates/make-certificate.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
+import { openPort } from '../../../support/open-port.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const host = 'webhook.system.svc';
@@ -30,10 +30,8 @@ async function openssl(t: TestContext, files: Record<string, string>, ...args: s
 async function shakeHands(t: TestContext, { certificate, privateKey }: KeyPair, ca: string[]): Promise<string> {
   const server = createServer({ cert: certificate, key: privateKey });
   // The client disconnects before it has read the whole handshake.
-  server.on('secureConnection', (socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
-  t.after(() => server.close());
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  server.on('secureConnection', (socket) => socket.on('error', () => {}));
+  const port = await openPort(t, server);
   const socket = connect({ port, host: '127.0.0.1', servername: host, ca });
   await once(socket, 'secureConnect');
   const protocol = socket.getProtocol() ?? '';

@@ -1,31 +1,24 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { statusSender } from '../../../../controller/commit-status/send-status.ts';
 import { GitHttp } from '../../../../controller/polling/git-http.ts';
 import { clientWith } from '../../../support/client-with.ts';
+import { startHttpHost } from '../../../support/http-host.ts';
 import { localHttp } from '../../../support/local-http.ts';
 import { commit, resource } from './resource.ts';
 
 /** Posts a status to a server that accepts all; `leftMs` are the remaining times of the lease, one per call. */
 async function arrange(t: TestContext, leftMs: number[]) {
   let posts = 0;
-  const server = createServer((_, response) => {
+  const api = await startHttpHost(t, (_, response) => {
     posts += 1;
     response.writeHead(201).end('{}');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const http = new GitHttp({}, localHttp().guard);
-  t.after(() => {
-    http.close();
-    server.close();
   });
+  const http = new GitHttp({}, localHttp().guard);
+  t.after(() => http.close());
   const secret = { data: { k: Buffer.from('token').toString('base64') } };
   const client = clientWith({ getAs: async () => secret });
   const send = statusSender({ client, http, githubApps: undefined, writeWithinMs: () => leftMs.shift() ?? 0 });
-  const api = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const destination = {
     provider: 'github',
     api,

@@ -1,25 +1,20 @@
 import assert from 'node:assert/strict';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { storedDeliveries, takenDeliveries } from '../../../../scripts/faults/invariants/stored-deliveries.ts';
 import { judgeAnswer, Senders } from '../../../../scripts/faults/world/senders.ts';
-import { makeTemporaryDirectory } from '../../../../scripts/testbed/temporary-directory.ts';
 import { slow } from '../../../support/depth.ts';
+import { startHttpHost } from '../../../support/http-host.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { makeResources } from './make-resources.ts';
 
 const delivery = { target: 'n/r', event: 'push', payload: {} };
 
 /** Returns senders whose receiver responds to each delivery with this listener. */
 async function sendersTo(t: TestContext, listener: RequestListener): Promise<Senders> {
-  const receiver = createServer(listener).listen(0, '127.0.0.1');
-  t.after(() => receiver.close());
-  await new Promise((resolve) => receiver.once('listening', resolve));
-  const directory = await makeTemporaryDirectory('senders-');
-  t.after(() => directory.remove());
-  const { port } = receiver.address() as AddressInfo;
-  const senders = new Senders(path.join(directory.path, 'secret'), [`http://127.0.0.1:${port}`]);
+  const directory = await temporaryDirectory(t, 'senders-');
+  const senders = new Senders(path.join(directory, 'secret'), [await startHttpHost(t, listener)]);
   await senders.writeSecret();
   return senders;
 }

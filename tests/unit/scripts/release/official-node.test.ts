@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { access, chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import manifest from '../../../../package.json' with { type: 'json' };
 import { fetchNode, NODE_VERSION, officialNode } from '../../../../scripts/release/official-node.ts';
 import { GIVEN_FILES } from '../../../../scripts/release/release-files.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
+import { startHttpHost } from '../../../support/http-host.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 /** Makes an archive with the layout of Node's. */
@@ -40,10 +38,7 @@ suite('the Node in the executables of a release', () => {
   test('is the program of an archive with this hash, and of no other', async (t) => {
     const directory = await temporaryDirectory(t, 'node-');
     const archive = await makeArchive(directory);
-    const server = createServer((_, response) => response.end(archive)).listen(0, '127.0.0.1');
-    t.after(() => server.close());
-    await once(server, 'listening');
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/node.tar.gz`;
+    const url = `${await startHttpHost(t, (_, response) => response.end(archive))}/node.tar.gz`;
     const hash = createHash('sha256').update(archive).digest('hex');
 
     const other = path.join(directory, 'other');

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { missingPage, releasesAmong, SITE_ARCHIVE, unpackReleases } from '../../../../scripts/site/versions.ts';
 import { docsAt, SITE } from '../../../../shared/docs-site.ts';
+import { startHttpHost } from '../../../support/http-host.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 test('releases are listed by their version, the newest first, without pre-releases and other tags', () => {
@@ -24,14 +23,11 @@ test('a program links to the documentation of its version, or to the next one if
 
 /** Serves the files of releases as GitHub does, or a status instead of a file, and returns the address. */
 async function serveReleases(t: TestContext, files: Record<string, Buffer | number>): Promise<string> {
-  const server = createServer(({ url = '' }, response) => {
+  return await startHttpHost(t, ({ url = '' }, response) => {
     const file = files[url] ?? 404;
     response.statusCode = typeof file === 'number' ? file : 200;
     response.end(typeof file === 'number' ? '' : file);
-  }).listen(0, '127.0.0.1');
-  t.after(() => server.close());
-  await new Promise((resolve) => server.once('listening', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
 }
 
 /** Packs a site with one page. */
