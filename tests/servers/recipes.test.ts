@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { agentClusterRole } from '../../scripts/testbed/agent-role.ts';
-import { type GitServer, startGitServer } from '../../scripts/testbed/git-server.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { apply, createNamespace } from '../support/cluster.ts';
 import { applyGatewaySync, request, untilGatewaySync } from '../support/gateway-syncs.ts';
+import { shareGitServer } from '../support/git-server-for.ts';
 import { controllerStarter } from '../support/start-path.ts';
 import { documentedPrometheus } from './documented-prometheus.ts';
 import { withPortLabels } from './pod-ports.ts';
@@ -17,11 +17,7 @@ import { type ServerPod, startPod } from './start-pod.ts';
 
 const obstacle = await namespaceObstacle();
 
-let git: GitServer;
-before(async () => {
-  git = await startGitServer();
-});
-after(() => git.stop());
+const git = await shareGitServer();
 
 /** Files with the port of their server, which have templates. */
 const WITH_PORTS = /\.(?:conf|cfg)$|^prometheus\.yml$/;

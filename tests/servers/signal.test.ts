@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { freePort } from '../../scripts/testbed/free-port.ts';
-import { type GitServer, startGitServer } from '../../scripts/testbed/git-server.ts';
 import { startGuarded } from '../../scripts/testbed/guarded-process.ts';
 import { createGatewayPod } from '../integration/agent/support/gateway-pod.ts';
+import { shareGitServer } from '../support/git-server-for.ts';
 import { until } from '../support/until.ts';
 import { makeProcessNamespace, namespaceObstacle, WITHOUT_CAPABILITIES } from './process-namespace.ts';
 
-let git: GitServer;
-before(async () => {
-  git = await startGitServer();
-});
-after(() => git.stop());
+const git = await shareGitServer();
 
 const spec = {
   sync: { profiles: { default: { mappings: [{ source: 'config', destination: 'config' }], syncPeriod: 5 } } },

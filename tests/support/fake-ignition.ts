@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { freePort } from '../../scripts/testbed/free-port.ts';
+import { cleanUp, type Scope } from './clean-up.ts';
 
 /** A call that reached the gateway. */
 interface Call {
@@ -24,8 +25,8 @@ export interface FakeIgnition {
   stop(): Promise<void>;
 }
 
-/** Starts the server; `given` is the port of an earlier one, for a gateway that returns. */
-export async function startFakeIgnition(given?: number): Promise<FakeIgnition> {
+/** Starts the server, which is stopped after the test at the latest; `given` is the port of an earlier one, for a gateway that returns. */
+export async function startFakeIgnition(t: Scope, given?: number): Promise<FakeIgnition> {
   // Not a port that an outgoing connection may take while the gateway is unavailable.
   const port = given ?? (await freePort());
   const server: Server = createServer((request, response) => {
@@ -68,5 +69,6 @@ export async function startFakeIgnition(given?: number): Promise<FakeIgnition> {
       await closed;
     },
   };
+  cleanUp(t, () => gateway.stop());
   return gateway;
 }

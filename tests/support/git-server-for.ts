@@ -1,5 +1,5 @@
 import { type GitServer, type GitServerOptions, startGitServer } from '../../scripts/testbed/git-server.ts';
-import { cleanUp, type Scope } from './clean-up.ts';
+import { cleanUp, type Scope, scopeOfSuite } from './clean-up.ts';
 import { type GitDaemon, startGitDaemon } from './git-daemon.ts';
 
 /** Starts a git server that is stopped after the test. */
@@ -8,6 +8,9 @@ export async function gitServerFor(t: Scope, options: GitServerOptions = {}): Pr
   cleanUp(t, () => server.stop());
   return server;
 }
+
+/** Starts a git server for all tests of a file. */
+export const shareGitServer = (): Promise<GitServer> => gitServerFor(scopeOfSuite());
 
 /** Starts a server of git:// that is stopped after the test. */
 export async function gitDaemonFor(t: Scope): Promise<GitDaemon> {

@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { text as streamText } from 'node:stream/consumers';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import * as v from 'valibot';
 import { parse } from 'yaml';
 import { describeChanges } from '../../../agent/plan/summarize-plan.ts';
 import { reloadSettings } from '../../../agent/resource/judge-resource.ts';
 import type { FileChange } from '../../../scripts/testbed/fast-import.ts';
-import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { gatewaySyncSpecSchema } from '../../../shared/api/gateway-sync.ts';
 import { resolveProfile } from '../../../shared/domain/kubernetes/resolve-profile.ts';
-import { createLfsHost, type LfsHost } from '../../support/lfs-host.ts';
+import { shareGitServer } from '../../support/git-server-for.ts';
+import { createLfsHost } from '../../support/lfs-host.ts';
+import { openPort } from '../../support/open-port.ts';
 import { createSandbox } from '../../unit/agent/support/sandbox.ts';
 
 const docs = path.join(import.meta.dirname, '../../../docs');
@@ -53,14 +52,9 @@ const TOPICS = {
   'how-to/notify-gateways.md': ['Send HTTP requests'],
 };
 
-let server: GitServer;
-let lfs: LfsHost;
-before(async () => {
-  server = await startGitServer();
-  lfs = createLfsHost(`${server.url}/any.git/info/lfs/objects`);
-  server.lfs = lfs.listener;
-});
-after(() => server.stop());
+const server = await shareGitServer();
+const lfs = createLfsHost(`${server.url}/any.git/info/lfs/objects`);
+server.lfs = lfs.listener;
 
 /** Makes the repository of an example, and those next to it; gives its commit. */
 async function commitExample(name: string, { repository, submodules = {} }: Example) {
@@ -87,10 +81,8 @@ async function startGateway(t: TestContext) {
     const body = await streamText(request);
     requests.push(`${method} ${url}${headers.authorization ? ' (Authorization)' : ''}${body && ` ${body}`}`);
     response.writeHead(204).end();
-  }).listen(0, '127.0.0.1');
-  await once(gateway, 'listening');
-  t.after(() => gateway.close().closeAllConnections());
-  return { requests, port: (gateway.address() as AddressInfo).port };
+  });
+  return { requests, port: await openPort(t, gateway) };
 }
 
 async function write(root: string, files: Record<string, string | null>): Promise<void> {

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
-import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { startFakeIgnition } from '../../support/fake-ignition.ts';
+import { shareGitServer } from '../../support/git-server-for.ts';
 import { until } from '../../support/until.ts';
 import { createGatewayPod } from './support/gateway-pod.ts';
 
-let server: GitServer;
-before(async () => {
-  server = await startGitServer();
-});
-after(() => server.stop());
+const server = await shareGitServer();
 
 const reload = (fields: object) => ({ gateway: { reload: { preset: 'none', ...fields } } });
 
@@ -27,8 +23,7 @@ suite('a gateway that has to be notified of changes', () => {
     assert.equal(status?.state, 'Pending');
     assert.match(status?.message ?? '', / port \d+\b/);
     assert.equal((await fetch(`${agent.healthUrl}/readyz`)).status, 200);
-    const gateway = await startFakeIgnition(port);
-    t.after(() => gateway.stop());
+    const gateway = await startFakeIgnition(t, port);
     const report = await pod.untilSynced(commit);
     assert.equal(report.status?.message, undefined);
     assert.equal(report.status?.files?.added, 1);

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, test } from 'node:test';
-import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { suite, test } from 'node:test';
 import { slow } from '../../support/depth.ts';
+import { shareGitServer } from '../../support/git-server-for.ts';
 import { startProgram } from '../../support/program.ts';
 import { until } from '../../support/until.ts';
 import { createGatewayPod, startSyncedPod } from './support/gateway-pod.ts';
 
-let server: GitServer;
-before(async () => {
-  server = await startGitServer();
-});
-after(() => server.stop());
+const server = await shareGitServer();
 
 suite('a running agent', () => {
   test('waits for its permissions, and continues after it gets them', slow, async (t) => {

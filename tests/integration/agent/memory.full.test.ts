@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { readEntryPoint } from '../../../scripts/images/read-entry-point.ts';
-import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { sealedAbout } from '../../../shared/api/inspection.ts';
 import { INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
 import { openAnswer } from '../../../shared/io/inspection-answer.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { drawKeys } from '../../../shared/io/sealed-box.ts';
+import { shareGitServer } from '../../support/git-server-for.ts';
 import { makeCgroup } from '../../support/memory-limit.ts';
 import { createGatewayPod } from './support/gateway-pod.ts';
 
@@ -19,11 +19,7 @@ const FILES = 12_000;
 const SUFFICIENT_MIB = 128;
 const DIRECTORY = `${'line-of-a-plant-with-a-long-name'.repeat(5)}/`.repeat(2);
 
-let server: GitServer;
-before(async () => {
-  server = await startGitServer();
-});
-after(() => server.stop());
+const server = await shareGitServer();
 
 /** The flags of the image, in a cgroup with this memory limit in MiB. */
 async function inContainer(t: TestContext, mib: number) {

@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
-import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { gatewaySyncPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
+import { shareGitServer } from '../../support/git-server-for.ts';
 import { until } from '../../support/until.ts';
 import { startSlowLink } from '../receiver/slow-link.ts';
 import { createGatewayPod, type GatewayPod } from './support/gateway-pod.ts';
 
-let server: GitServer;
-before(async () => {
-  server = await startGitServer();
-});
-after(() => server.stop());
+const server = await shareGitServer();
 
 const mappings = [{ source: 'config', destination: 'config' }];
 const specOf = (defaults: object, profiles: object = { default: { mappings, syncPeriod: 5 } }) => ({

@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict';
 import { lstat, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
-import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { suite, type TestContext, test } from 'node:test';
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { ALL, NO_GATEWAY } from '../../../shared/domain/rollout/waves.ts';
 import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { slow } from '../../support/depth.ts';
 import { startFakeIgnition } from '../../support/fake-ignition.ts';
+import { shareGitServer } from '../../support/git-server-for.ts';
 import { createGatewayPod, type GatewayPod } from './support/gateway-pod.ts';
 import { playRollout } from './support/play-rollout.ts';
 
-let server: GitServer;
-before(async () => {
-  server = await startGitServer();
-});
-after(() => server.stop());
+const server = await shareGitServer();
 
 const mapping = { source: 'config', destination: 'config', template: true };
 const specOf = (more: object = {}) => ({
@@ -114,8 +110,7 @@ suite('an agent previews a release', () => {
     'that changes nothing: when it is admitted, it writes no file, and neither notifies nor verifies the gateway',
     slow,
     async (t) => {
-      const gateway = await startFakeIgnition();
-      t.after(() => gateway.stop());
+      const gateway = await startFakeIgnition(t);
       const requests = [{ method: 'POST', path: '/reload' }];
       const verify = { requests: [{ path: '/health' }], interval: '1s', for: '0s' };
       const spec = specOf({ gateway: { reload: { preset: 'none', requests }, verify } });

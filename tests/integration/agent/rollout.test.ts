@@ -1,19 +1,14 @@
 import assert from 'node:assert/strict';
 import { mkdir, rm } from 'node:fs/promises';
-import { after, before, suite, type TestContext, test } from 'node:test';
-import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { suite, type TestContext, test } from 'node:test';
 import { ALL, NO_GATEWAY } from '../../../shared/domain/rollout/waves.ts';
 import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { slow } from '../../support/depth.ts';
-import { gitServerFor } from '../../support/git-server-for.ts';
+import { gitServerFor, shareGitServer } from '../../support/git-server-for.ts';
 import { createGatewayPod, type GatewayPod } from './support/gateway-pod.ts';
 import { playRollout } from './support/play-rollout.ts';
 
-let server: GitServer;
-before(async () => {
-  server = await startGitServer();
-});
-after(() => server.stop());
+const server = await shareGitServer();
 
 const canary = { name: 'canary', selector: { matchLabels: { tier: 'canary' } } };
 const config = { source: 'config', destination: 'config' };

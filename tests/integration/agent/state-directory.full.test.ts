@@ -2,15 +2,11 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
-import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { test } from 'node:test';
+import { shareGitServer } from '../../support/git-server-for.ts';
 import { createGatewayPod } from './support/gateway-pod.ts';
 
-let server: GitServer;
-before(async () => {
-  server = await startGitServer();
-});
-after(() => server.stop());
+const server = await shareGitServer();
 
 test('an agent whose annotation was added lets the gateway start, and reports the commands that move its files', async (t) => {
   const repository = await server.createRepository('state-directory');

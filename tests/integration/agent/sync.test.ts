@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, suite, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { slow } from '../../support/depth.ts';
+import { shareGitServer } from '../../support/git-server-for.ts';
 import { until } from '../../support/until.ts';
 import { createGatewayPod, type GatewayPod, startSyncedPod } from './support/gateway-pod.ts';
 
-let server: GitServer;
-before(async () => {
-  server = await startGitServer();
-});
-after(() => server.stop());
+const server = await shareGitServer();
 
 const profile = (fields: object, gateway: object = {}) => ({
   sync: { profiles: { default: { mappings: [{ source: 'config', destination: 'config' }], ...fields } } },

@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
-import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { suite, type TestContext, test } from 'node:test';
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { slow } from '../../support/depth.ts';
 import { startFakeIgnition } from '../../support/fake-ignition.ts';
+import { shareGitServer } from '../../support/git-server-for.ts';
 import { until } from '../../support/until.ts';
 import { createGatewayPod } from './support/gateway-pod.ts';
 
-let server: GitServer;
-before(async () => {
-  server = await startGitServer();
-});
-after(() => server.stop());
+const server = await shareGitServer();
 
 const LOOK = 'GET /health';
 
@@ -32,8 +28,7 @@ let repositories = 0;
 async function arrange(t: TestContext) {
   const repository = await server.createRepository(`verify-${++repositories}`);
   const commit = await repository.commit({ files: { 'config/a': '1' } });
-  const gateway = await startFakeIgnition();
-  t.after(() => gateway.stop());
+  const gateway = await startFakeIgnition(t);
   const pod = await createGatewayPod(t);
   const untilStatus = async (describe: string, accept: (status: SyncReportStatus) => boolean) => {
     const { status } = await pod.untilReport(

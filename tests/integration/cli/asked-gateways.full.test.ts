@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, type TestContext, test } from 'node:test';
-import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { type TestContext, test } from 'node:test';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { INSPECTION, readQuestion } from '../../../shared/api/inspection.ts';
 import { INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
@@ -8,14 +7,11 @@ import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resourc
 import { apply, callApi, createNamespace } from '../../support/cluster.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { shareGitServer } from '../../support/git-server-for.ts';
 import { stokerIn } from '../../support/stoker-in.ts';
 import { annotationOf, arrange } from './inspected-gateway.ts';
 
-let server: GitServer;
-before(async () => {
-  server = await startGitServer();
-});
-after(() => server.stop());
+const server = await shareGitServer();
 
 test('users who query at once, in one resource or in two namespaces, each get their own answer', async (t) => {
   const [one, other] = await Promise.all([arrange(t, server, 'one'), arrange(t, server, 'other')]);

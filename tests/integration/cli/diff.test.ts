@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFile, rename } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, suite, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { type InspectionView, LEFT_OUT } from '../../../cli/fleet/inspection.ts';
-import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
 import { ALL, NO_GATEWAY } from '../../../shared/domain/rollout/waves.ts';
 import { slow } from '../../support/depth.ts';
+import { shareGitServer } from '../../support/git-server-for.ts';
 import { stokerIn } from '../../support/stoker-in.ts';
 import { createGatewayPod } from '../agent/support/gateway-pod.ts';
 import { playRollout } from '../agent/support/play-rollout.ts';
@@ -19,11 +19,7 @@ const run = promisify(execFile);
 /** A report without its time. */
 const saidIn = ({ status }: SyncReport) => ({ ...status, reportedAt: undefined });
 
-let server: GitServer;
-before(async () => {
-  server = await startGitServer();
-});
-after(() => server.stop());
+const server = await shareGitServer();
 
 suite('kubectl stoker diff', () => {
   test('shows what a branch would change, and changes nothing', slow, async (t) => {

@@ -2,19 +2,15 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmod, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, suite, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { LEFT_OUT, UNPATCHED } from '../../../cli/fleet/inspection.ts';
-import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { shareGitServer } from '../../support/git-server-for.ts';
 import { annotationOf, applyPatch, arrange } from './inspected-gateway.ts';
 
 const run = promisify(execFile);
 
-let server: GitServer;
-before(async () => {
-  server = await startGitServer();
-});
-after(() => server.stop());
+const server = await shareGitServer();
 
 suite('kubectl stoker drift', () => {
   test("prints a patch that makes a clone identical to the gateway's files", async (t) => {

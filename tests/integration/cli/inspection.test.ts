@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '../../../cli/client/connect.ts';
 import { askAgents } from '../../../cli/client/inspect.ts';
-import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { type Question, sealedAbout } from '../../../shared/api/inspection.ts';
 import { INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
 import { openAnswer } from '../../../shared/io/inspection-answer.ts';
@@ -15,15 +14,12 @@ import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts'
 import { drawKeys, type QuestionKeys } from '../../../shared/io/sealed-box.ts';
 import { connectCluster } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
+import { shareGitServer } from '../../support/git-server-for.ts';
 import { until } from '../../support/until.ts';
 import type { GatewayPod } from '../agent/support/gateway-pod.ts';
 import { annotationOf, arrange, type World } from './inspected-gateway.ts';
 
-let server: GitServer;
-before(async () => {
-  server = await startGitServer();
-});
-after(() => server.stop());
+const server = await shareGitServer();
 
 /** Sends a query as `kubectl stoker` does, and leaves it there as if it was killed. */
 async function askAndDie({ pod }: World, fields: Partial<Question> = {}): Promise<{ id: string; keys: QuestionKeys }> {

@@ -2,18 +2,17 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, readlink, realpath, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import * as v from 'valibot';
 import { parseAllDocuments, stringify } from 'yaml';
 import { admittedPodSchema } from '../../../controller/injection/admitted-pod.ts';
 import { injectSidecar } from '../../../controller/injection/inject-sidecar.ts';
 import { projectSpec } from '../../../controller/watch/observed-gateway-sync.ts';
-import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
-import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { gatewaySyncSpecSchema } from '../../../shared/api/gateway-sync.ts';
 import { withoutUndefined } from '../../../shared/domain/text/objects.ts';
 import { createNamespace, kubectl } from '../../support/cluster.ts';
 import { sample, slow } from '../../support/depth.ts';
+import { shareGitServer } from '../../support/git-server-for.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { createGatewayPod } from '../agent/support/gateway-pod.ts';
@@ -86,40 +85,34 @@ async function look(directory: string): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(pairs));
 }
 
-let server: GitServer;
-let repository: GitRepository;
-let commit: string;
-before(async () => {
-  server = await startGitServer();
-  const library = await server.createRepository('library');
-  const submodule = await library.commit({ files: { 'shared/log.json': 'log' } });
-  repository = await server.createRepository('site');
-  await repository.commit({ files: { 'old.txt': 'old' } });
-  commit = await repository.commit({
-    files: {
-      'old.txt': null,
-      'index.html': '<p>hello</p>\n',
-      'crlf.txt': 'a\r\nb\r\n',
-      empty: '',
-      linked: { symlink: 'public' },
-      '.hidden/dangling': { symlink: '../none' },
-      '.hidden/settings': 'x',
-      'bin/run': { content: '#!/bin/sh\n', executable: true },
-      'public/with space/ünï.txt': 'ü',
-      'public/data.bin': Buffer.from([0, 255, 13, 10, 128]),
-    },
-  });
-  await repository.branch('without-submodule', commit);
-  await repository.branch('with-submodule', commit);
-  await repository.commit({
-    branch: 'with-submodule',
-    files: {
-      '.gitmodules': '[submodule "lib"]\npath = lib\nurl = ../library.git\n',
-      lib: { submodule },
-    },
-  });
+const server = await shareGitServer();
+const library = await server.createRepository('library');
+const submodule = await library.commit({ files: { 'shared/log.json': 'log' } });
+const repository = await server.createRepository('site');
+await repository.commit({ files: { 'old.txt': 'old' } });
+const commit = await repository.commit({
+  files: {
+    'old.txt': null,
+    'index.html': '<p>hello</p>\n',
+    'crlf.txt': 'a\r\nb\r\n',
+    empty: '',
+    linked: { symlink: 'public' },
+    '.hidden/dangling': { symlink: '../none' },
+    '.hidden/settings': 'x',
+    'bin/run': { content: '#!/bin/sh\n', executable: true },
+    'public/with space/ünï.txt': 'ü',
+    'public/data.bin': Buffer.from([0, 255, 13, 10, 128]),
+  },
 });
-after(() => server.stop());
+await repository.branch('without-submodule', commit);
+await repository.branch('with-submodule', commit);
+await repository.commit({
+  branch: 'with-submodule',
+  files: {
+    '.gitmodules': '[submodule "lib"]\npath = lib\nurl = ../library.git\n',
+    lib: { submodule },
+  },
+});
 
 const app = (volumeMounts: Mount[], name = 'app'): Container => ({
   name,

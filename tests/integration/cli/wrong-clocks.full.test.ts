@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, test } from 'node:test';
-import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { suite, test } from 'node:test';
 import { clockSkewOf } from '../../../shared/domain/text/clock-skew.ts';
+import { shareGitServer } from '../../support/git-server-for.ts';
 import { arrange } from './inspected-gateway.ts';
 
-let server: GitServer;
-before(async () => {
-  server = await startGitServer();
-});
-after(() => server.stop());
+const server = await shareGitServer();
 
 suite('an agent with a wrong clock', { concurrency: 2 }, () => {
   for (const [minutes, words] of [

@@ -1,27 +1,18 @@
 import assert from 'node:assert/strict';
-import { suite, type TestContext, test } from 'node:test';
-import { startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { suite, test } from 'node:test';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { injectedPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, untilCommit, untilGatewaySync, untilStatus } from '../../support/gateway-syncs.ts';
+import { serveRepository } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
-/** A git server with a repository that has one commit. */
-async function startHost(t: TestContext) {
-  const server = await startGitServer({ address: '0.0.0.0' });
-  t.after(() => server.stop());
-  const repository = await server.createRepository('app');
-  const commit = await repository.commit({ files: { 'config/a': '1' } });
-  return { server, repository, commit };
-}
-
 suite('a git server that never answers', { concurrency: 4 }, () => {
   test('delays no resource of another server, however many wait for it', slow, async (t) => {
-    const hanging = await startHost(t);
-    const healthy = await startHost(t);
+    const hanging = await serveRepository(t, { address: '0.0.0.0' });
+    const healthy = await serveRepository(t);
     hanging.server.fault = { hang: true };
     const namespace = await createNamespace(t);
     const url = hanging.repository.url.replace('127.0.0.1', '127.0.0.2');
@@ -38,7 +29,7 @@ suite('a git server that never answers', { concurrency: 4 }, () => {
   });
 
   test('keeps no agent from its permissions, and no gateway from the status', slow, async (t) => {
-    const { server, repository } = await startHost(t);
+    const { server, repository } = await serveRepository(t);
     server.fault = { hang: true };
     const address = { namespace: await createNamespace(t), name: 'app' };
     await applyGatewaySync(address, { repo: repository.url });
@@ -55,7 +46,7 @@ suite('a git server that never answers', { concurrency: 4 }, () => {
 
 suite("a resource that isn't polled", { concurrency: 4 }, () => {
   test('queries its repository again when its spec changes', async (t) => {
-    const { repository, commit } = await startHost(t);
+    const { repository, commit } = await serveRepository(t);
     const address = { namespace: await createNamespace(t), name: 'app' };
     await applyGatewaySync(address, { repo: repository.url });
     await startController(t, address.namespace);

@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { suite, test } from 'node:test';
 import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { applyGatewaySync, condition, untilCommit, untilCondition } from '../../support/gateway-syncs.ts';
-import { startGitDaemon } from '../../support/git-daemon.ts';
-import { serveRepository } from '../../support/git-server-for.ts';
+import { gitDaemonFor, serveRepository } from '../../support/git-server-for.ts';
+import { startHttpHost } from '../../support/http-host.ts';
 import { shareController, startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
@@ -78,8 +76,7 @@ suite('the ref of a resource', { concurrency: 4 }, () => {
   });
 
   test('is resolved over git://', slow, async (t) => {
-    const daemon = await startGitDaemon();
-    t.after(() => daemon.stop());
+    const daemon = await gitDaemonFor(t);
     const repository = await daemon.createRepository('plain');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     await repository.tag('v1', { annotated: true });
@@ -180,12 +177,9 @@ test("a redirect to another host, such as a loopback address, isn't followed", {
   skip: !ownAddress && 'this machine has no address but the loopback one',
 }, async (t) => {
   const { server } = await serveRepository(t);
-  const host = createServer((request, response) => {
+  const redirect: RequestListener = (request, response) =>
     response.writeHead(302, { Location: `${server.url}${request.url}` }).end();
-  }).listen(0, ownAddress);
-  t.after(() => host.close());
-  await once(host, 'listening');
-  const repo = `http://${ownAddress}:${(host.address() as AddressInfo).port}/app.git`;
+  const repo = `${await startHttpHost(t, redirect, ownAddress)}/app.git`;
   const namespace = await createNamespace(t);
   await startController(t, namespace, { GIT_ALLOW_LOCAL: 'false' });
   await applyGatewaySync({ namespace, name: 'x' }, { repo });

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { agentClusterRole } from '../../../scripts/testbed/agent-role.ts';
-import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { byDepth, random } from '../../support/depth.ts';
 import { markReady } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
+import { openPort } from '../../support/open-port.ts';
 import { controllerStarter, gatewayStarter } from '../../support/start-path.ts';
 
 const GATEWAYS = byDepth(5, 5, 20);
@@ -53,14 +53,11 @@ async function startGateways(t: TestContext, data: () => string[]): Promise<numb
     const isBad = data().some((each) => contentOf(each) === 'bad');
     response.writeHead(isBad ? 500 : 200).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close().closeAllConnections());
-  return (server.address() as AddressInfo).port;
+  return await openPort(t, server);
 }
 
 test('a bad commit stays in the canary and is rolled back, however often the controller is killed', async (t) => {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   const commit = (content: string) => repository.commit({ files: { 'config/a.txt': content } });
   const first = await commit('first');

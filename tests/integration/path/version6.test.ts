@@ -94,8 +94,7 @@ suite('without IPv4', { concurrency: 3 }, () => {
 
   test('the agent answers probes and scrapes, fetches, and reloads a gateway that listens on ::1', slow, async (t) => {
     const server = await gitServerFor(t);
-    const gateway = await startFakeIgnition();
-    t.after(() => gateway.stop());
+    const gateway = await startFakeIgnition(t);
     const network = await enterNetwork(t, Number(new URL(server.url).port), gateway.port);
     if (!network) return;
     const repository = await server.createRepository('app');

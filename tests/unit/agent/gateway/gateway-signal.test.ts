@@ -18,8 +18,7 @@ const intent = intentOf({ reload: { ...settings, signal: hangUp, touchFile: 'syn
 
 /** A gateway with one process, and the notifications in their order. */
 async function prepare(t: TestContext) {
-  const fake = await startFakeIgnition();
-  t.after(() => fake.stop());
+  const fake = await startFakeIgnition(t);
   const data = path.join(await temporaryDirectory(t, 'signal-'), 'data');
   await mkdir(data);
   const pending = await ownFileIn(data, 'reload-pending');

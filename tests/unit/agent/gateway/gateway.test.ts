@@ -20,8 +20,7 @@ const ignition: Reload = { ...none, preset: 'ignition' };
 
 /** A gateway that runs, and one commit to deliver. */
 async function prepare(t: TestContext, reload: Reload, profile: Partial<ResolvedProfile> = {}) {
-  const gateway = await startFakeIgnition();
-  t.after(() => gateway.stop());
+  const gateway = await startFakeIgnition(t);
   return { gateway, ...(await prepareFor(t, gateway.port, reload, profile)) };
 }
 
@@ -110,8 +109,7 @@ suite('the reload preset for Ignition', () => {
   });
 
   test('defers a change if a user starts editing while files are being fetched', slow, async (t) => {
-    const gateway = await startFakeIgnition();
-    t.after(() => gateway.stop());
+    const gateway = await startFakeIgnition(t);
     const { repo, repository, sandbox } = await gitSandbox(t, 'gateway', { port: gateway.port });
     await writeFile(path.join(sandbox.directory, 'api-key'), 'name:secret\n');
     const profile = { ...mapped('config'), designerSessionPolicy: 'wait' as const };
@@ -152,8 +150,7 @@ suite('the reload preset for Ignition', () => {
     await sandbox.sync(target);
     assert.deepEqual(Object.keys(await sandbox.files()), ['a']);
     await assert.rejects(sandbox.reload(target), { name: 'WaitingError', code: 'gateway.down' });
-    const again = await startFakeIgnition(gateway.port);
-    t.after(() => again.stop());
+    const again = await startFakeIgnition(t, gateway.port);
     assert.equal(await sandbox.reload(target), true);
     assert.deepEqual(lines(again), scans);
   });

@@ -3,12 +3,11 @@ import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { copyFile, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, suite, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { tidyClone } from '../../../../agent/git/tidy-clone.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
-import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { Git, type GitOptions, killGroup } from '../../../../shared/io/git/git.ts';
-import { gitDaemonFor } from '../../../support/git-server-for.ts';
+import { gitDaemonFor, shareGitServer } from '../../../support/git-server-for.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import { mapped, type Sandbox } from '../support/sandbox.ts';
 import { OldProtocolGit } from './support/other-gits.ts';
@@ -16,11 +15,7 @@ import { OldProtocolGit } from './support/other-gits.ts';
 const KIB = 1024;
 /** More than an agent takes along unasked. */
 const large = () => randomBytes(200 * KIB).toString('base64');
-let server: GitServer;
-before(async () => {
-  server = await startGitServer();
-});
-after(() => server.stop());
+const server = await shareGitServer();
 
 /** Whether the agent's clone holds the file of the commit. */
 async function holds(sandbox: Sandbox, repository: GitRepository, revision: string): Promise<boolean> {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { copyFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { type GitAccess, gitEnvironment } from '../../../../shared/io/git/git-environment.ts';
 import { gitErrorOf } from '../../../../shared/io/git/git-error.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const SYSTEM = '/etc/ssl/certs';
@@ -15,9 +15,8 @@ const skip = await runCommand('unshare', ['--mount', 'sh', '-c', `mount --bind /
 );
 
 test('git trusts the CAs of the system, and none of them if others are configured', { skip }, async (t) => {
-  const server = await startGitServer({ tls: true });
-  const other = await startGitServer({ tls: true });
-  t.after(() => Promise.all([server.stop(), other.stop()]));
+  const server = await gitServerFor(t, { tls: true });
+  const other = await gitServerFor(t, { tls: true });
   const { url, commit } = await server.createRepository('app');
   const head = await commit({ files: { a: '1' } });
   const system = await temporaryDirectory(t, 'system-cas-');

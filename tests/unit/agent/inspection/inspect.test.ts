@@ -1,22 +1,17 @@
 import assert from 'node:assert/strict';
 import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { type Answer, INSPECTION } from '../../../../shared/api/inspection.ts';
 import { slow } from '../../../support/depth.ts';
-import { gitServerFor } from '../../../support/git-server-for.ts';
+import { gitServerFor, shareGitServer } from '../../../support/git-server-for.ts';
 import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import { localSandbox } from '../support/local-sandbox.ts';
 import { createSandbox, mapped, type Sandbox } from '../support/sandbox.ts';
 
-let server: GitServer;
-before(async () => {
-  server = await startGitServer();
-});
-after(() => server.stop());
+const server = await shareGitServer();
 
 const large = 'x'.repeat(INSPECTION.fileBytes + 1);
 

@@ -2,23 +2,18 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, suite, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { attributesIn, judgeAttributes } from '../../../../agent/plan/content-attributes.ts';
-import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { slow } from '../../../support/depth.ts';
-import { createLfsHost, type LfsHost } from '../../../support/lfs-host.ts';
+import { shareGitServer } from '../../../support/git-server-for.ts';
+import { createLfsHost } from '../../../support/lfs-host.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
-let server: GitServer;
-let lfs: LfsHost;
-before(async () => {
-  server = await startGitServer();
-  lfs = createLfsHost(`${server.url}/any.git/info/lfs/objects`);
-  server.lfs = lfs.listener;
-});
-after(() => server.stop());
+const server = await shareGitServer();
+const lfs = createLfsHost(`${server.url}/any.git/info/lfs/objects`);
+server.lfs = lfs.listener;
 
 let repositories = 0;
 const createRepository = () => server.createRepository(`attributes-${++repositories}`);

@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Finding } from '../../../../agent/report/reports.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
-import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { slow } from '../../../support/depth.ts';
+import { shareGitServer } from '../../../support/git-server-for.ts';
 import { loopOf, resourceOf, synced } from '../support/loop-of.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
-let server: GitServer;
-before(async () => {
-  server = await startGitServer();
-});
-after(() => server.stop());
+const server = await shareGitServer();
 
 interface Edit {
   repo?: string;

@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
 import { chmod, cp, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { after, before, suite, type TestContext, test } from 'node:test';
-import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { suite, type TestContext, test } from 'node:test';
 import type { ResolvedProfile } from '../../../../shared/domain/kubernetes/resolve-profile.ts';
 import { slow } from '../../../support/depth.ts';
+import { shareGitServer } from '../../../support/git-server-for.ts';
 import { changesOf, pathsOf } from '../support/changes-of.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import type { Sandbox } from '../support/sandbox.ts';
 
-let server: GitServer;
-before(async () => {
-  server = await startGitServer();
-});
-after(() => server.stop());
+const server = await shareGitServer();
 
 type Target = Parameters<Sandbox['sync']>[0];
 const files = { a: '1', 'd/b': '{{ .Ref }}', 'd/run': { content: '#!', executable: true } };

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
 import { connect } from 'node:tls';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { clientWith } from '../../../support/client-with.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { queryClient, queryTools, sshTools } from './query-world.ts';
@@ -12,8 +11,7 @@ const main = { prefixes: ['refs/heads/main'] };
 
 /** Two servers with different CAs, a repository on the first one, and a query with any bundle. */
 async function arrange(t: TestContext) {
-  const [server, other] = await Promise.all([startGitServer({ tls: true }), startGitServer({ tls: true })]);
-  t.after(() => Promise.all([server.stop(), other.stop()]));
+  const [server, other] = await Promise.all([gitServerFor(t, { tls: true }), gitServerFor(t, { tls: true })]);
   const repository = await server.createRepository('app');
   const commit = await repository.commit({ files: { a: '1' } });
   const tools = queryTools();
