@@ -4,6 +4,7 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { API_VERSION } from '../../../shared/api/group.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { DEFAULT_SETTINGS } from '../../support/default-profile.ts';
 import { RANGES, REFUSED_RANGES } from '../../support/version-ranges.ts';
 
 const valid = {
@@ -314,20 +315,7 @@ suite('the API server', () => {
     assert.deepEqual(stored.webhook, { allowedRefs: [], repositories: [] });
     assert.equal(stored.paused, false);
     assert.equal(stored.git.submodules, false);
-    assert.deepEqual(stored.sync.defaults, {
-      syncPeriod: 30,
-      designerSessionPolicy: 'proceed',
-      startPolicy: 'requireSync',
-      dryRun: false,
-      paused: false,
-      links: 'follow',
-      onConflict: 'takeOver',
-      drift: 'repair',
-      prune: true,
-      allowEmpty: false,
-      groupWrite: false,
-      maxFailures: 0,
-    });
+    assert.deepEqual(stored.sync.defaults, DEFAULT_SETTINGS);
     assert.deepEqual(stored.gateway, { port: 8088, tls: false });
   });
 

@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import { judgeResource, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import { resolveProfile } from '../../../../shared/domain/kubernetes/resolve-profile.ts';
+import { defaultProfile } from '../../../support/default-profile.ts';
 import { gatewaySpecOf, type SpecInput } from '../../../support/objects.ts';
 
 const mapping = { source: 'a', destination: 'b', required: true, template: false };
@@ -174,22 +175,13 @@ test('a profile inherits the defaults key by key', () => {
   };
   const profile = { mappings: [mapping], vars: { b: '2' }, dryRun: false, prune: false, groupWrite: true } as never;
   assert.deepEqual(resolveProfile({ defaults, profiles: { x: profile } }, 'x'), {
-    name: 'x',
-    mappings: [mapping],
+    ...defaultProfile('x', [mapping]),
     excludePatterns: ['*.bak'],
     vars: { a: '1', b: '2' },
     syncPeriod: 60,
-    designerSessionPolicy: 'proceed',
-    startPolicy: 'requireSync',
-    maxFailures: 0,
     dryRun: false,
-    paused: false,
-    links: 'follow',
-    checks: [],
-    onConflict: 'takeOver',
     drift: 'report',
     prune: false,
-    allowEmpty: false,
     groupWrite: true,
   });
 });

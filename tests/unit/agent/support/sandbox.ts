@@ -18,6 +18,7 @@ import type { ResolvedProfile } from '../../../../shared/domain/kubernetes/resol
 import { withoutUndefined } from '../../../../shared/domain/text/objects.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import type { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
+import { defaultProfile } from '../../../support/default-profile.ts';
 import { localHttp } from '../../../support/local-http.ts';
 import { gatewaySpecOf } from '../../../support/objects.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
@@ -216,26 +217,7 @@ function intentOf(target: Target): Intent {
     ignoresHostKey,
     ref,
     commit,
-    profile: {
-      name: 'default',
-      mappings,
-      excludePatterns: [],
-      checks: [],
-      vars: {},
-      syncPeriod: 30,
-      designerSessionPolicy: 'proceed',
-      startPolicy: 'requireSync',
-      maxFailures: 0,
-      dryRun: false,
-      paused: false,
-      links: 'follow',
-      onConflict: 'takeOver',
-      drift: 'repair',
-      prune: true,
-      allowEmpty: false,
-      groupWrite: false,
-      ...profile,
-    },
+    profile: { ...defaultProfile('default', mappings), ...profile },
     reload,
     verify,
     submodules,

@@ -7,22 +7,11 @@ import type { GatewaySyncStatus } from '../../../../../shared/api/gateway-sync-s
 import { omit } from '../../../../../shared/domain/text/objects.ts';
 import { TransientError } from '../../../../../shared/errors.ts';
 import { gatewaySpecOf } from '../../../../support/objects.ts';
+import { observedPod as pod } from '../../support/observed-pod.ts';
 import { decideFor as decideLater, resourceOf } from '../../support/requested-resource.ts';
 
 const commit = 'a'.repeat(40);
 const now = Date.parse('2026-01-01T00:00:00Z');
-
-const pod = {
-  namespace: 'ns',
-  name: 'gateway-0',
-  uid: 'pod',
-  crName: 'app',
-  gatewayName: 'edge',
-  profile: 'default',
-  serviceAccountName: 'default',
-  sidecar: 'present' as const,
-  live: true,
-};
 
 /** A resource at rest on a commit, with or without polling. */
 function observed({ polling = true }: { polling?: boolean } = {}): ObservedGatewaySync {

@@ -6,21 +6,12 @@ import type { ObservedPod } from '../../../../../controller/watch/observed-pod.t
 import type { ObservedReport } from '../../../../../controller/watch/observed-report.ts';
 import type { SyncReportStatus } from '../../../../../shared/api/sync-report.ts';
 import { gatewaySyncOf, type SpecInput } from '../../../../support/objects.ts';
+import { observedPod } from '../../support/observed-pod.ts';
 
 const wanted = 'a'.repeat(40);
 const other = 'b'.repeat(40);
 
-const pod: ObservedPod = {
-  namespace: 'ns',
-  name: 'gateway-0',
-  uid: 'uid',
-  crName: 'gw',
-  gatewayName: 'edge',
-  profile: 'default',
-  serviceAccountName: 'gateway',
-  sidecar: 'present',
-  live: true,
-};
+const pod: ObservedPod = { ...observedPod, uid: 'uid', crName: 'gw', serviceAccountName: 'gateway' };
 
 interface Given {
   spec?: Partial<SpecInput>;

@@ -9,8 +9,8 @@ import {
   priorityOf,
 } from '../../../../../controller/reconcile/queue/affected.ts';
 import type { ObservedGatewaySync } from '../../../../../controller/watch/observed-gateway-sync.ts';
-import type { ObservedPod } from '../../../../../controller/watch/observed-pod.ts';
 import { gatewaySpecOf } from '../../../../support/objects.ts';
+import { observedPod as pod } from '../../support/observed-pod.ts';
 
 const gatewaySync: ObservedGatewaySync = {
   namespace: 'ns',
@@ -22,18 +22,6 @@ const gatewaySync: ObservedGatewaySync = {
   deleting: false,
   spec: gatewaySpecOf(),
   status: { observedGeneration: 1, observedRef: 'main', lastSyncCommit: 'a', target: { ref: 'main', source: 'Spec' } },
-};
-
-const pod: ObservedPod = {
-  namespace: 'ns',
-  name: 'gateway-0',
-  uid: 'pod',
-  crName: 'app',
-  gatewayName: 'edge',
-  profile: 'default',
-  serviceAccountName: 'default',
-  sidecar: 'present',
-  live: true,
 };
 
 /** A change of an object with this name. */

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { validateProfiles } from '../../../../../shared/domain/files/validate-profiles.ts';
-import {
-  type ProfileSource,
-  type ResolvedProfile,
-  resolveProfile,
-} from '../../../../../shared/domain/kubernetes/resolve-profile.ts';
+import { type ProfileSource, resolveProfile } from '../../../../../shared/domain/kubernetes/resolve-profile.ts';
+import { defaultProfile } from '../../../../support/default-profile.ts';
 import { processorMs } from '../../../../support/processor-time.ts';
 
 const profile = (source: string, vars: Record<string, string> = {}) => ({
@@ -162,25 +159,7 @@ suite('the validation of a spec of the maximum size', () => {
 
 suite('a profile', () => {
   const mappings = profile('a').mappings;
-  const builtIn: ResolvedProfile = {
-    name: 'p',
-    mappings,
-    excludePatterns: [],
-    checks: [],
-    vars: {},
-    syncPeriod: 30,
-    designerSessionPolicy: 'proceed',
-    startPolicy: 'requireSync',
-    maxFailures: 0,
-    dryRun: false,
-    paused: false,
-    links: 'follow',
-    onConflict: 'takeOver',
-    drift: 'repair',
-    prune: true,
-    allowEmpty: false,
-    groupWrite: false,
-  };
+  const builtIn = defaultProfile('p', mappings);
   const inherited: ProfileSource['defaults'] = {
     excludePatterns: ['*.tmp'],
     syncPeriod: 60,
