@@ -3,9 +3,9 @@ import { request as httpsRequest } from 'node:https';
 import path from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { startGuarded } from '../../scripts/testbed/guarded-process.ts';
-import { makeTemporaryDirectory } from '../../scripts/testbed/temporary-directory.ts';
 import type { Scope } from './clean-up.ts';
 import { connectBySocket, relayFromSocket } from './network-relay.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
 import { until } from './until.ts';
 
 /** A network namespace with the address `::1` and no IPv4 address. */
@@ -21,10 +21,9 @@ export interface Version6Network {
  * outside. Undefined on a machine that doesn't allow namespaces.
  */
 export async function makeVersion6Network(scope: Scope, ports: number[]): Promise<Version6Network | undefined> {
-  const directory = await makeTemporaryDirectory('network-');
-  scope.after(() => directory.remove());
-  const inward = path.join(directory.path, 'in');
-  const outward = path.join(directory.path, 'out');
+  const directory = await temporaryDirectory(scope, 'network-');
+  const inward = path.join(directory, 'in');
+  const outward = path.join(directory, 'out');
   const outside = relayFromSocket(outward, '127.0.0.1');
   scope.after(() => outside.close());
   const setUp = 'ip link set lo up && ip addr del 127.0.0.1/8 dev lo && exec "$@"';

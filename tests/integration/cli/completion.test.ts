@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { chmod, cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { promisify } from 'node:util';
+import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
@@ -14,7 +14,6 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
-const run = promisify(execFile);
 
 /** Returns the reason to skip a test if this machine doesn't have a shell. */
 const skipWithoutShell = (shell: string): string | false =>
@@ -39,8 +38,8 @@ async function installPlugin(t: TestContext) {
 
 /** Runs the completion of kubectl for a command line, as the scripts of all shells do. */
 async function askKubectl(env: Record<string, string>, ...words: string[]): Promise<string[]> {
-  const { stdout } = await run('kubectl', ['__complete', 'stoker', ...words], { env });
-  return stdout.trimEnd().replaceAll(/\t.*/g, '').split('\n');
+  const output = await runCommand('kubectl', ['__complete', 'stoker', ...words], { env });
+  return output.trimEnd().replaceAll(/\t.*/g, '').split('\n');
 }
 
 /** Does the same until there are candidates, because a completion gives up after two seconds. */
@@ -73,11 +72,11 @@ suite('kubectl completes', { concurrency: 3 }, () => {
     assert.deepEqual(gateways, ['till-1', ':4']);
     assert.deepEqual(await askKubectl(complete, 'status', '-n', namespace, '-o', 'y'), ['yaml', ':4']);
     const line = ['__complete', 'stoker', 'rollback', 'shop', '-n', namespace, '--to', ''];
-    const { stdout } = await until(() => run('kubectl', line, { env: complete }), {
+    const candidates = await until(() => runCommand('kubectl', line, { env: complete }), {
       describe: 'commits',
-      accept: (done) => done.stdout !== ':4\n',
+      accept: (output) => output !== ':4\n',
     });
-    assert.equal(stdout, `${'a'.repeat(40)}\tv1\n${'b'.repeat(40)}\n:4\n`);
+    assert.equal(candidates, `${'a'.repeat(40)}\tv1\n${'b'.repeat(40)}\n:4\n`);
   });
 
   test('nothing, and soon, if the cluster or the credential plugin does not answer', slow, async (t) => {
@@ -106,15 +105,13 @@ suite('the script of kubectl stoker completion', { concurrency: 3 }, () => {
       COMP_WORDS=(kubectl stoker ro); COMP_CWORD=2; COMP_TYPE=9
       __start_kubectl
       echo "\${COMPREPLY[*]}"`;
-    const { stdout } = await run('bash', ['--norc', '-c', script], { env, cwd: directory });
-    assert.equal(stdout, 'rollback\n');
+    assert.equal(await runCommand('bash', ['--norc', '-c', script], { env, cwd: directory }), 'rollback\n');
   });
 
   test('completes in fish', { skip: skipWithoutShell('fish') }, async (t) => {
     const { env } = await installPlugin(t);
     const script = 'kubectl stoker completion fish | source; complete --do-complete "kubectl stoker ro"';
-    const { stdout } = await run('fish', ['--no-config', '-c', script], { env });
-    assert.match(stdout, /^rollback\t/);
+    assert.match(await runCommand('fish', ['--no-config', '-c', script], { env }), /^rollback\t/);
   });
 
   test('loads in zsh', { skip: skipWithoutShell('zsh') }, async (t) => {
@@ -123,7 +120,7 @@ suite('the script of kubectl stoker completion', { concurrency: 3 }, () => {
       autoload -Uz compinit; compinit -u
       source <(kubectl stoker completion zsh)
       whence kubectl_complete-stoker && echo $_comps[kubectl]`;
-    const { stdout } = await run('zsh', ['-f', '-c', script], { env });
-    assert.match(stdout, /\/completion\/kubectl_complete-stoker\n_kubectl\n$/);
+    const output = await runCommand('zsh', ['-f', '-c', script], { env });
+    assert.match(output, /\/completion\/kubectl_complete-stoker\n_kubectl\n$/);
   });
 });

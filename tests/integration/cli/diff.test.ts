@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { readFile, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import { promisify } from 'node:util';
 import { type InspectionView, LEFT_OUT } from '../../../cli/fleet/inspection.ts';
+import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
 import { ALL, NO_GATEWAY } from '../../../shared/domain/rollout/waves.ts';
 import { slow } from '../../support/depth.ts';
@@ -13,8 +12,6 @@ import { stokerIn } from '../../support/stoker-in.ts';
 import { createGatewayPod } from '../agent/support/gateway-pod.ts';
 import { playRollout } from '../agent/support/play-rollout.ts';
 import { applyPatch, arrange, label, spec } from './inspected-gateway.ts';
-
-const run = promisify(execFile);
 
 /** A report without its time. */
 const saidIn = ({ status }: SyncReport) => ({ ...status, reportedAt: undefined });
@@ -93,7 +90,7 @@ suite('kubectl stoker diff and drift', () => {
     await play.roll({ number: 2, phase: 'Progressing', ...releases, admitted });
     await pod.start(await play.label());
     const before = await pod.untilSynced(first);
-    const refs = () => run('git', [`--git-dir=${pod.repo}`, 'for-each-ref']).then(({ stdout }) => stdout);
+    const refs = () => runCommand('git', [`--git-dir=${pod.repo}`, 'for-each-ref']);
     const refsBefore = await refs();
 
     const stoker = await stokerIn(pod.namespace);

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { chmod, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import { promisify } from 'node:util';
 import { LEFT_OUT, UNPATCHED } from '../../../cli/fleet/inspection.ts';
+import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import { shareGitServer } from '../../support/git-server-for.ts';
 import { annotationOf, applyPatch, arrange } from './inspected-gateway.ts';
-
-const run = promisify(execFile);
 
 const server = await shareGitServer();
 
@@ -53,11 +50,11 @@ suite('kubectl stoker drift', () => {
         await readFile(path.join(clone, 'config', file)),
         await readFile(path.join(pod.data, 'etc', file)),
       );
-    const touched = await run('git', ['-C', clone, 'status', '--porcelain', '-z']);
+    const touched = await runCommand('git', ['-C', clone, 'status', '--porcelain', '-z']);
     const expected = [...Object.keys(changed), 'run.sh'].map((file) => ` M config/${file}`);
-    assert.deepEqual(touched.stdout.split('\0').filter(Boolean).sort(), expected.sort());
-    const { stdout } = await run('git', ['-C', clone, 'diff', '--summary']);
-    assert.equal(stdout, ' mode change 100644 => 100755 config/run.sh\n');
+    assert.deepEqual(touched.split('\0').filter(Boolean).sort(), expected.sort());
+    const summary = await runCommand('git', ['-C', clone, 'diff', '--summary']);
+    assert.equal(summary, ' mode change 100644 => 100755 config/run.sh\n');
 
     const deleted = await applyPatch(t, world, (await stoker('drift', 'gw', '--patch', '--with-deleted')).output);
     await assert.rejects(readFile(path.join(deleted, 'config/gone.txt')), { code: 'ENOENT' });

@@ -1,10 +1,9 @@
-import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import { promisify } from 'node:util';
 import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
 import type { GitServer } from '../../../scripts/testbed/git-server.ts';
+import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { AGENT_LABEL, INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
@@ -13,8 +12,6 @@ import type { CliResult } from '../../support/run-cli.ts';
 import { stokerIn } from '../../support/stoker-in.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type GatewayPod, startSyncedPod } from '../agent/support/gateway-pod.ts';
-
-const run = promisify(execFile);
 
 const FILES = {
   'config/a.txt': 'one\ntwo\nthree\n',
@@ -77,10 +74,10 @@ export async function arrange(
 export async function applyPatch(t: TestContext, { repository }: World, patch: string): Promise<string> {
   const directory = await temporaryDirectory(t, 'clone-');
   const clone = path.join(directory, 'clone');
-  await run('git', ['clone', '--quiet', repository.path, clone]);
+  await runCommand('git', ['clone', '--quiet', repository.path, clone]);
   const file = path.join(directory, 'a.patch');
   await writeFile(file, patch);
-  await run('git', ['-C', clone, 'apply', '--whitespace=nowarn', file]);
+  await runCommand('git', ['-C', clone, 'apply', '--whitespace=nowarn', file]);
   return clone;
 }
 

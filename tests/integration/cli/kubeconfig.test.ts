@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { connect } from '../../../cli/client/connect.ts';
+import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-
-const run = promisify(execFile);
 
 interface Content {
   current?: string;
@@ -42,8 +40,9 @@ const complete = (name: string, server = `https://${name}.example`): Content => 
 async function bothWith(t: TestContext, list: string, home: string) {
   const { binaries } = await connectCluster();
   const options = { env: { KUBECONFIG: list, HOME: home, PATH: process.env.PATH } };
-  const viewed = await run(binaries.kubectl, ['config', 'view', '--minify', '--raw', '-o', 'json'], options).then(
-    ({ stdout }) => JSON.parse(stdout),
+  const view = ['config', 'view', '--minify', '--raw', '-o', 'json'];
+  const viewed = await runCommand(binaries.kubectl, view, options).then(
+    (stdout) => JSON.parse(stdout),
     () => undefined,
   );
   const kubectl = viewed && {
@@ -151,7 +150,7 @@ for (const apiVersion of ['client.authentication.k8s.io/v1', 'client.authenticat
     const file = path.join(directory, 'config');
     await writeFile(file, JSON.stringify(config));
 
-    await run(binaries.kubectl, ['get', 'pods', '--kubeconfig', file]).catch(() => undefined);
+    await runCommand(binaries.kubectl, ['get', 'pods', '--kubeconfig', file]).catch(() => undefined);
     const infos = async () => (await readFile(path.join(directory, 'infos'), 'utf8')).split('\n').filter(Boolean);
     const [ofKubectl = ''] = await infos();
     const { length } = await infos();

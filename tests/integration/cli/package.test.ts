@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { access, constants, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { promisify } from 'node:util';
 import * as v from 'valibot';
 import { parse } from 'yaml';
 import manifest from '../../../package.json' with { type: 'json' };
 import { archiveName, krewManifest } from '../../../scripts/krew-manifest.ts';
+import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import { connectCluster } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
-const run = promisify(execFile);
 
 /** Requirements of Krew for a manifest (internal/index/validation in its sources) and of its index. */
 const pluginSchema = v.strictObject({
@@ -55,13 +54,13 @@ async function installAsKrew(t: TestContext, archive: string, text: string): Pro
   const content = await readFile(archive);
   assert.equal(platform.sha256, createHash('sha256').update(content).digest('hex'));
   const directory = await temporaryDirectory(t, 'krew-');
-  await run('tar', ['-xzf', archive, '-C', directory, ...platform.files.map(({ from }) => from)]);
-  const { stdout } = await run(path.join(directory, platform.bin), ['--version'], { env: { PATH: '/nowhere' } });
-  assert.equal(stdout, `${manifest.version}\n`);
+  await runCommand('tar', ['-xzf', archive, '-C', directory, ...platform.files.map(({ from }) => from)]);
+  const version = await runCommand(path.join(directory, platform.bin), ['--version'], { env: { PATH: '/nowhere' } });
+  assert.equal(version, `${manifest.version}\n`);
   // Krew links the program from another directory.
   const link = path.join(await temporaryDirectory(t, 'krew-bin-'), 'kubectl-stoker');
   await symlink(path.join(directory, platform.bin), link);
-  const { stdout: script } = await run(link, ['completion', 'bash'], { env: { PATH: '/nowhere' } });
+  const script = await runCommand(link, ['completion', 'bash'], { env: { PATH: '/nowhere' } });
   const completion = path.join(directory, 'completion');
   assert.ok(script.includes(`PATH="$PATH":'${completion}'`), script);
   await access(path.join(completion, 'kubectl_complete-stoker'), constants.X_OK);
@@ -71,8 +70,8 @@ suite('a release of kubectl stoker', () => {
   test('contains a package with the program, and a file that needs no Node', slow, async (t) => {
     // The archive is temporary, and compressing it well would take seven seconds.
     const env = { ...process.env, GZIP: '-1' };
-    const { stdout } = await run(process.execPath, [path.join(root, 'scripts/package-cli.ts')], { env });
-    const [directory = '', executable = '', archive = '', krew = ''] = stdout.trim().split('\n');
+    const output = await runCommand(process.execPath, [path.join(root, 'scripts/package-cli.ts')], { env });
+    const [directory = '', executable = '', archive = '', krew = ''] = output.trim().split('\n');
 
     const published = JSON.parse(await readFile(path.join(root, directory, 'package.json'), 'utf8'));
     assert.equal(published.version, manifest.version);
@@ -88,10 +87,10 @@ suite('a release of kubectl stoker', () => {
     const { kubeconfig } = await connectCluster();
     const plugin = path.join(root, executable);
     const nowhere = { env: { PATH: '/nowhere', HOME: '/nowhere', KUBECONFIG: kubeconfig } };
-    assert.equal((await run(plugin, ['--version'], nowhere)).stdout, `${manifest.version}\n`);
-    const status = await run(plugin, ['status', '-n', 'default'], nowhere).catch((error) => error);
-    assert.equal(status.code, 1);
-    assert.match(status.stderr, / GatewaySync .* namespace default\b/);
+    assert.equal(await runCommand(plugin, ['--version'], nowhere), `${manifest.version}\n`);
+    const failure = await runCommand(plugin, ['status', '-n', 'default'], nowhere).catch((error) => error);
+    assert.equal(failure.status, 1);
+    assert.match(failure.stderr, / GatewaySync .* namespace default\b/);
 
     const ui = spawn(plugin, ['ui', '--no-open', '-n', 'default'], {
       ...nowhere,

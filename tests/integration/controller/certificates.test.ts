@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { connect } from 'node:tls';
@@ -14,6 +13,7 @@ import { apply, callApi, connectCluster, createNamespace, kubectl, managersOf } 
 import { slow } from '../../support/depth.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 import { installWebhook } from '../../support/webhook-configuration.ts';
 import { createPod, sidecarOf, startInjection } from './injection-world.ts';
@@ -43,8 +43,7 @@ async function startReplicas(t: TestContext, count: number) {
   const clock = { now: Date.now() };
   const replicas = await Promise.all(
     Array.from({ length: count }, async () => {
-      const directory = await mkdtemp(path.join(tmpdir(), 'replica-'));
-      t.after(() => rm(directory, { recursive: true, force: true }));
+      const directory = await temporaryDirectory(t, 'replica-');
       const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'test' });
       t.after(() => client.close());
       return {

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
-import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { applyGatewaySync, condition, untilCommit, untilCondition } from '../../support/gateway-syncs.ts';
 import { isGone } from '../../support/is-gone.ts';
 import { type SshServer, skipWithoutSshd, startSshServer } from '../../support/ssh-server.ts';
 import { startControllerProcess } from '../../support/start-controller.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 import { startSlowLink } from '../receiver/slow-link.ts';
 import { processArguments } from './process-arguments.ts';
@@ -35,18 +35,17 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
   /** A namespace with the Secret `ssh`, and a controller with a separate directory for its files. */
   async function arrange(t: TestContext, secret: Record<string, string>) {
     const namespace = await createNamespace(t);
-    const directory = await makeTemporaryDirectory('controller-files-');
-    t.after(() => directory.remove());
+    const directory = await temporaryDirectory(t, 'controller-files-');
     const replaceSecret = (stringData: Record<string, string>) =>
       apply(
         { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'ssh', namespace }, stringData },
         '--force-conflicts',
       );
     await replaceSecret(secret);
-    const memory = path.join(directory.path, 'memory');
+    const memory = path.join(directory, 'memory');
     await mkdir(memory);
-    const controller = await startControllerProcess(t, namespace, { TMPDIR: directory.path, MEMORY_PATH: memory });
-    return { address: { namespace, name: 'app' }, controller, directory: directory.path, replaceSecret };
+    const controller = await startControllerProcess(t, namespace, { TMPDIR: directory, MEMORY_PATH: memory });
+    return { address: { namespace, name: 'app' }, controller, directory, replaceSecret };
   }
 
   /** The key in the Secret, with the known hosts at another key of it. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 import { createGatewaySync, startOwnReceiver } from './start-receiver.ts';
 
@@ -13,8 +13,7 @@ const cluster = await connectCluster();
 test('a secret is rotated without a restart, and both values are accepted in the meantime', async (t) => {
   const namespace = await createNamespace(t);
   await createGatewaySync(cluster, namespace, 'demo');
-  const directory = await mkdtemp(join(tmpdir(), 'receiver-token-'));
-  t.after(() => rm(directory, { recursive: true }));
+  const directory = await temporaryDirectory(t, 'receiver-token-');
   const file = join(directory, 'webhook-token');
   await writeFile(file, 'old\n');
   const receiver = await startOwnReceiver(t, cluster.kubeconfig, {
@@ -49,8 +48,7 @@ test(
   'a receiver whose Secret lacks its key is unready and names it; later the last good value stays',
   slow,
   async (t) => {
-    const directory = await mkdtemp(join(tmpdir(), 'receiver-keys-'));
-    t.after(() => rm(directory, { recursive: true }));
+    const directory = await temporaryDirectory(t, 'receiver-keys-');
     const file = join(directory, 'webhook-secret');
     await writeFile(join(directory, 'hmac-key'), 'secret');
     const receiver = await startOwnReceiver(t, cluster.kubeconfig, { WEBHOOK_HMAC_SECRET_FILE: file });
@@ -69,8 +67,7 @@ test(
 );
 
 test('a receiver with secrets of single resources only is ready', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'receiver-own-'));
-  t.after(() => rm(directory, { recursive: true }));
+  const directory = await temporaryDirectory(t, 'receiver-own-');
   await writeFile(join(directory, 'team.demo'), 'own');
   const receiver = await startOwnReceiver(t, cluster.kubeconfig, {
     WEBHOOK_HMAC_SECRET_FILE: join(directory, 'webhook-secret'),

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const script = path.join(import.meta.dirname, '../../../scripts/release-notes.ts');
 
@@ -14,8 +14,7 @@ async function releaseNotes(
   given: { manifest?: string; appVersion?: string; page?: string } = {},
 ) {
   const { manifest = '1.2.3', appVersion = '1.2.3', page = '# Install' } = given;
-  const root = await mkdtemp(path.join(tmpdir(), 'release-'));
-  t.after(() => rm(root, { recursive: true }));
+  const root = await temporaryDirectory(t, 'release-');
   await mkdir(path.join(root, 'chart'));
   await mkdir(path.join(root, 'docs/how-to'), { recursive: true });
   await writeFile(path.join(root, 'docs/how-to/installation.md'), page);

@@ -11,7 +11,7 @@ import {
   tallyOfSkip,
 } from '../../../scripts/test/tally.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
-import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const reporter = path.join(import.meta.dirname, '../../../scripts/test/reporter.ts');
 
@@ -26,13 +26,12 @@ suite('holds', () => { test('one that fails', () => { throw new Error('on purpos
 `;
 
 test('the test summary lists skipped and failed tests once, with their reasons', async (t) => {
-  const directory = await makeTemporaryDirectory('tally-');
-  t.after(() => directory.remove());
-  await writeFile(path.join(directory.path, 'sample.test.mjs'), sample);
-  const tally = path.join(directory.path, 'tally.json');
+  const directory = await temporaryDirectory(t, 'tally-');
+  await writeFile(path.join(directory, 'sample.test.mjs'), sample);
+  const tally = path.join(directory, 'tally.json');
   const args = ['--test', `--test-reporter=${reporter}`, 'sample.test.mjs'];
   const env = { PATH: process.env.PATH, TEST_TALLY: tally };
-  await assert.rejects(runCommand(process.execPath, args, { cwd: directory.path, env }));
+  await assert.rejects(runCommand(process.execPath, args, { cwd: directory, env }));
   const { default: counted }: { default: Omit<Tally, 'uses'> } = await import(tally, { with: { type: 'json' } });
   const lines = [
     'Skipped:',

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { promisify } from 'node:util';
 import type { VerificationResult } from '../../../../agent/gateway/verification.ts';
 import { VerificationFile } from '../../../../agent/gateway/verification-file.ts';
+import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { ownFileIn } from '../support/own-file-in.ts';
 
@@ -64,7 +63,7 @@ suite('the file that stores the result of a verification', () => {
     results.write({ ...verdict, state: 'Passed' });
     assert.equal(await readFile(outside, 'utf8'), JSON.stringify(verdict));
     results.remove();
-    await promisify(execFile)('mkfifo', [file]);
+    await runCommand('mkfifo', [file]);
     assert.equal(results.read(), undefined);
     results.remove();
     await mkdir(path.join(file, 'theirs'), { recursive: true });

@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFile } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import { promisify } from 'node:util';
 import { CLONE_VOLUME } from '../../../../agent/disk/volume-error.ts';
 import { describeFailure } from '../../../../agent/report/describe-failure.ts';
+import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
 import { slow } from '../../../support/depth.ts';
 import { createRepository, gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { withSmallVolume } from '../support/small-volume.ts';
-
-const run = promisify(execFile);
 
 /** A git whose disk has space for this number of packs. */
 class FullGit extends Git {
@@ -84,7 +82,7 @@ suite('the volume of the clone', () => {
     await withSmallVolume(t, { path: sandbox.repo }, async () => {
       await sandbox.sync({ repo, commit: await commit({ files: { f: '1' } }) });
       await writeFile(path.join(sandbox.repo, 'objects/pack/tmp_pack_x'), 'left by a kill');
-      await run('mount', ['-o', 'remount,ro', sandbox.repo]);
+      await runCommand('mount', ['-o', 'remount,ro', sandbox.repo]);
       const target = { repo, commit: await commit({ files: { f: '2' } }) };
       for (const state of ['running', 'restarted']) {
         const failure = describeFailure(await sandbox.sync(target).catch((error) => error));
@@ -92,7 +90,7 @@ suite('the volume of the clone', () => {
         assert.ok(failure.message.includes(CLONE_VOLUME), state);
         await sandbox.restart();
       }
-      await run('mount', ['-o', 'remount,rw', sandbox.repo]);
+      await runCommand('mount', ['-o', 'remount,rw', sandbox.repo]);
       await sandbox.sync(target);
       assert.deepEqual(await sandbox.files(), { f: '2' });
     });

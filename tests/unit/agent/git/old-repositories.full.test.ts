@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { promisify } from 'node:util';
+import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { createRepository } from '../support/git-sandbox.ts';
 import { createSandbox, mapped } from '../support/sandbox.ts';
 import { type RawEntry, rawCommits } from './support/write-object.ts';
 
-const run = promisify(execFile);
 const WHO = 'A <a@b.test> 1700000000 +0000';
 const BY = [`author ${WHO}`, `committer ${WHO}`];
 
@@ -81,7 +79,7 @@ async function commitWith({ header = BY, message = 'x\n', first = [], last = [],
 async function fetchBy(t: TestContext, fault: Fault) {
   const target = await commitWith(fault);
   const sandboxes = [await createSandbox(t), await createSandbox(t)] as const;
-  await run('git', ['clone', '--quiet', target.repo, path.join(sandboxes[0].directory, 'clone')]);
+  await runCommand('git', ['clone', '--quiet', target.repo, path.join(sandboxes[0].directory, 'clone')]);
   return (['config', '.'] as const).map((source, index) => ({
     sandbox: sandboxes[index] as (typeof sandboxes)[0],
     target: { ...target, profile: mapped(source) },

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { spawnSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import { promisify } from 'node:util';
 import { excludeFilter } from '../../../../agent/plan/exclude-filter.ts';
+import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import { assertLinear } from '../../../support/assert-linear.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const paths = [
   'a',
@@ -49,9 +49,8 @@ const sets = [
 suite('excludeFilter', () => {
   for (const patterns of sets) {
     test(`${JSON.stringify(patterns)} excludes what git ignores`, async (t) => {
-      const directory = await mkdtemp(path.join(tmpdir(), 'exclude-'));
-      t.after(() => rm(directory, { recursive: true }));
-      await promisify(execFile)('git', ['init', '--quiet', directory]);
+      const directory = await temporaryDirectory(t, 'exclude-');
+      await runCommand('git', ['init', '--quiet', directory]);
       await writeFile(path.join(directory, '.gitignore'), patterns.join('\n'));
       const { stdout } = spawnSync('git', ['-C', directory, 'check-ignore', '--no-index', '--stdin'], {
         input: paths.join('\n'),

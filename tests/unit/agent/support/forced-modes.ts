@@ -1,15 +1,12 @@
-import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import { promisify } from 'node:util';
 import { READ_FLAGS } from '../../../../agent/disk/read-text.ts';
+import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { makeTemporaryDirectory } from '../../../../scripts/testbed/temporary-directory.ts';
 import { codedError } from '../../../support/coded-error.ts';
 import { mockCalls } from './mock-calls.ts';
-
-const run = promisify(execFile);
 
 /** Plays a volume on which all files are executable, and a change of modes is ignored, or fails with a code. */
 export function playForcedModes(t: TestContext, code?: string): () => void {
@@ -52,13 +49,13 @@ export async function mountFuse(
   const source = path.join(directory, 'source');
   const target = path.join(directory, 'target');
   t.after(async () => {
-    await run('fusermount', ['-uz', target]).catch(() => {}); // it was not mounted
+    await runCommand('fusermount', ['-uz', target]).catch(() => {}); // it was not mounted
     await remove();
   });
   await mkdir(source);
   await mkdir(target);
   try {
-    for (const [command = '', ...args] of mount(source, target)) await run(command, args);
+    for (const [command = '', ...args] of mount(source, target)) await runCommand(command, args);
   } catch {
     t.skip('this machine lacks the file system, or lets nobody mount');
     return undefined;

@@ -1,9 +1,6 @@
-import { execFile } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
-import { promisify } from 'node:util';
-
-const run = promisify(execFile);
+import { runCommand, succeeds } from '../../../../scripts/testbed/run-command.ts';
 
 interface SmallVolume {
   path: string;
@@ -18,14 +15,11 @@ export async function withSmallVolume(
   work: () => Promise<void>,
 ): Promise<void> {
   await mkdir(path, { recursive: true });
-  const isMounted = await run('mount', ['-t', 'tmpfs', '-o', `size=16m,nr_inodes=${inodes}`, 'tmpfs', path]).then(
-    () => true,
-    () => false,
-  );
-  if (!isMounted) return t.skip('this machine lets nobody mount');
+  const mount = ['-t', 'tmpfs', '-o', `size=16m,nr_inodes=${inodes}`, 'tmpfs', path];
+  if (!(await succeeds('mount', mount))) return t.skip('this machine lets nobody mount');
   try {
     await work();
   } finally {
-    await run('umount', ['-l', path]);
+    await runCommand('umount', ['-l', path]);
   }
 }

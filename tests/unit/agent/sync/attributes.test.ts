@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, test } from 'node:test';
-import { promisify } from 'node:util';
 import { attributesIn, judgeAttributes } from '../../../../agent/plan/content-attributes.ts';
+import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { slow } from '../../../support/depth.ts';
 import { shareGitServer } from '../../../support/git-server-for.ts';
 import { createLfsHost } from '../../../support/lfs-host.ts';
@@ -58,8 +57,7 @@ suite('attributes that change content', () => {
     for (let check = 0; check < 2; check += 1) assert.deepEqual(await ignoredIn(sandbox, target), all);
     assert.deepEqual(await sandbox.files(), files);
     const checkout = path.join(sandbox.directory, 'checkout');
-    const run = promisify(execFile);
-    await run('git', ['-c', 'core.autocrlf=false', 'clone', '--quiet', repo, checkout], {
+    await runCommand('git', ['-c', 'core.autocrlf=false', 'clone', '--quiet', repo, checkout], {
       env: { PATH: process.env.PATH, GIT_CONFIG_NOSYSTEM: '1', HOME: sandbox.directory },
     });
     const differing: string[] = [];

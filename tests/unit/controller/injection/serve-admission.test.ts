@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
@@ -19,6 +18,7 @@ import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { createLogger } from '../../../../shared/log.ts';
 import { slow } from '../../../support/depth.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { until } from '../../../support/until.ts';
 import {
   clientOfForeign,
@@ -33,8 +33,7 @@ const serving = () => makeServingCertificate(authority, ['localhost'], Date.now(
 
 /** A directory whose files are replaced as the kubelet does: all at once, by changing a link. */
 async function secretVolume(t: TestContext) {
-  const directory = await mkdtemp(path.join(tmpdir(), 'volume-'));
-  t.after(() => rm(directory, { recursive: true, force: true }));
+  const directory = await temporaryDirectory(t, 'volume-');
   for (const file of ['tls.crt', 'tls.key']) await symlink(path.join('..data', file), path.join(directory, file));
   let version = 0;
   return {

@@ -8,11 +8,11 @@ import { renewSelfSigned } from '../../../../controller/certificates/renew-certi
 import { ScrapeAuthorizer } from '../../../../controller/metrics/scrape-authorizer.ts';
 import { serveMetrics } from '../../../../controller/metrics/serve-metrics.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
-import { makeTemporaryDirectory } from '../../../../scripts/testbed/temporary-directory.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { createLogger } from '../../../../shared/log.ts';
 import { clientWith } from '../../../support/client-with.ts';
 import { slow } from '../../../support/depth.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { until } from '../../../support/until.ts';
 
 const DAY = 86_400_000;
@@ -21,8 +21,7 @@ const hosts = [host, `${host}.cluster.local`];
 
 /** Serves with a certificate of this age. */
 async function serve(t: TestContext, age: number, client = {} as KubernetesClient) {
-  const directory = await makeTemporaryDirectory('metrics-');
-  t.after(() => directory.remove());
+  const directory = await temporaryDirectory(t, 'metrics-');
   const clock = { now: Date.now() - age };
   const port = await freePort();
   const server = await serveMetrics({
@@ -31,7 +30,7 @@ async function serve(t: TestContext, age: number, client = {} as KubernetesClien
     renew: (current) => renewSelfSigned(current, hosts, clock.now),
     page: { contentType: 'text/plain', metrics: async () => 'up 1\n' },
     authorizer: new ScrapeAuthorizer(client),
-    directory: directory.path,
+    directory,
     log: createLogger('test', { level: 'silent' }),
     checkMs: 5,
   });

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
-import { promisify } from 'node:util';
 import type { RepositorySource } from '../../../../controller/polling/repository-client.ts';
+import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { slow } from '../../../support/depth.ts';
 import { startTcpServer } from '../../../support/tcp-server.ts';
 import { until } from '../../../support/until.ts';
@@ -99,7 +98,7 @@ test('a query ends if the server changes to another protocol', { timeout: 60_000
 
 /** Asserts that git and its helpers have ended; `mark` is a part of their arguments. */
 async function assertNothingRuns(mark: string): Promise<void> {
-  const processes = async () => (await promisify(execFile)('ps', ['-eo', 'args'])).stdout.split('\n');
+  const processes = async () => (await runCommand('ps', ['-eo', 'args'])).split('\n');
   await until(processes, {
     describe: 'nothing of git is left',
     accept: (lines) => !lines.some((line) => /^(git|ssh|sh) /.test(line) && line.includes(mark)),

@@ -6,8 +6,8 @@ import { networkInterfaces } from 'node:os';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { HostResolver } from '../../../../controller/polling/host-resolver.ts';
-import { makeTemporaryDirectory } from '../../../../scripts/testbed/temporary-directory.ts';
 import { slow } from '../../../support/depth.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 type Answer = { a?: string; aaaa?: string } | 'dangling' | 'silent';
 
@@ -25,13 +25,10 @@ async function arrange(t: TestContext, names: Record<string, Answer>, { hosts = 
   });
   server.bind(0, '127.0.0.1');
   await once(server, 'listening');
-  const directory = await makeTemporaryDirectory('resolver-');
-  t.after(async () => {
-    server.close();
-    await directory.remove();
-  });
-  const hostsFile = path.join(directory.path, 'hosts');
-  const resolvConfFile = path.join(directory.path, 'resolv.conf');
+  t.after(() => server.close());
+  const directory = await temporaryDirectory(t, 'resolver-');
+  const hostsFile = path.join(directory, 'hosts');
+  const resolvConfFile = path.join(directory, 'resolv.conf');
   await writeFile(hostsFile, hosts);
   await writeFile(resolvConfFile, resolvConf);
   const servers = [`127.0.0.1:${server.address().port}`];

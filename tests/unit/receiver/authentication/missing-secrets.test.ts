@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { missingSecrets } from '../../../../receiver/authentication/missing-secrets.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 /** Returns the path of a key in a mounted Secret with these keys. */
 async function keyIn(t: TestContext, keys: Record<string, string>, key = 'key'): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'missing-secrets-'));
-  t.after(() => rm(directory, { recursive: true }));
+  const directory = await temporaryDirectory(t, 'missing-secrets-');
   for (const [name, text] of Object.entries(keys)) await writeFile(join(directory, name), text);
   return join(directory, key);
 }

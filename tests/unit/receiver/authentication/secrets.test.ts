@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdtemp, open, rename, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { hmacKeyOf } from '../../../../receiver/authentication/hmac-key.ts';
 import { createReadSecrets as createReader } from '../../../../receiver/authentication/secrets.ts';
 import { tokenDigest } from '../../../../receiver/authentication/verify-token.ts';
+import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { slow } from '../../../support/depth.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 /** All secrets of these tests. */
 const words = ['global', 'global-token', 'good', 'leaked', 'new', 'old', 'older', 'one', 'own', 'two'];
@@ -39,8 +38,7 @@ async function changeData(volume: string, directory: string): Promise<void> {
 }
 
 async function directoryOf(t: TestContext, files: Record<string, string>): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'receiver-secrets-'));
-  t.after(() => rm(directory, { recursive: true, force: true }));
+  const directory = await temporaryDirectory(t, 'receiver-secrets-');
   for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
   return directory;
 }
@@ -91,7 +89,7 @@ suite('the secrets in a file', { concurrency: true }, () => {
     const next = await directoryOf(t, { token: 'two', 'team.demo': 'own' });
     // Its own file of the resource has gone already, and reading the other one takes until there is a writer.
     const former = await directoryOf(t, {});
-    await promisify(execFile)('mkfifo', [join(former, 'token')]);
+    await runCommand('mkfifo', [join(former, 'token')]);
     const volume = await directoryOf(t, {});
     await symlink(former, join(volume, '..data'));
     const reading = createReadSecrets({ bearer: { file: join(volume, 'token') } })(demo);

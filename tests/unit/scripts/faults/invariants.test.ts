@@ -9,14 +9,12 @@ import { foreignFiles, wholeFiles } from '../../../../scripts/faults/invariants/
 import { BAD, blobOf, deliveredOf, type Tree } from '../../../../scripts/faults/world/files.ts';
 import { Gateway } from '../../../../scripts/faults/world/gateway.ts';
 import type { World } from '../../../../scripts/faults/world/world.ts';
-import { makeTemporaryDirectory } from '../../../../scripts/testbed/temporary-directory.ts';
 import { gatewaySyncOf, rolloutStatusOf } from '../../../support/objects.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { makeResources } from './make-resources.ts';
 
 async function makeGateway(t: TestContext): Promise<Gateway> {
-  const directory = await makeTemporaryDirectory('gateway-');
-  t.after(() => directory.remove());
-  const data = directory.path;
+  const data = await temporaryDirectory(t, 'gateway-');
   await mkdir(path.join(data, 'config'));
   return new Gateway({ name: 'a', namespace: 'n', resource: 'r', data, isSmall: false });
 }

@@ -5,7 +5,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { noSecrets } from '../../../../scripts/faults/invariants/no-secrets.ts';
 import type { World } from '../../../../scripts/faults/world/world.ts';
 import type { ApiCall } from '../../../../scripts/testbed/call-api.ts';
-import { makeTemporaryDirectory } from '../../../../scripts/testbed/temporary-directory.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const hook = 'hook-0123456789ab';
 const gitToken = 'token-0123456789';
@@ -13,8 +13,7 @@ const signature = 'c2lnbmF0dXJl';
 
 /** A world with one log, one credential, and objects whose text is the same at each path. */
 async function search(t: TestContext, { log = '', objects = {} }: { log?: string; objects?: Record<string, string> }) {
-  const { path: directory, remove } = await makeTemporaryDirectory('secrets-');
-  t.after(remove);
+  const directory = await temporaryDirectory(t, 'secrets-');
   await mkdir(path.join(directory, 'logs'));
   await mkdir(path.join(directory, 'server'));
   await writeFile(path.join(directory, 'logs/controller-0.log'), log);
