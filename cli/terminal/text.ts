@@ -44,7 +44,7 @@ export function cut(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** Wraps a text at words; longer words are split. */
+/** Wraps a text at words; longer words are split. Letters with accents are composed (Unicode NFC). */
 export const wrap = (text: string, width: number): string[] => wrapAnsi(text, width, { hard: true }).split('\n');
 
 /** Returns the lines of an untrusted text: wrapped on a terminal, otherwise one. */

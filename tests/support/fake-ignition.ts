@@ -25,7 +25,10 @@ export interface FakeIgnition {
   stop(): Promise<void>;
 }
 
-/** Starts the server, which is stopped after the test at the latest; `given` is the port of an earlier one, for a gateway that returns. */
+/**
+ * Starts the server, which is stopped after the test at the latest. `given` is the port of an earlier one, for a gateway
+ * that returns.
+ */
 export async function startFakeIgnition(t: Scope, given?: number): Promise<FakeIgnition> {
   // Not a port that an outgoing connection may take while the gateway is unavailable.
   const port = given ?? (await freePort());

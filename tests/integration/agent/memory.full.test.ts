@@ -32,7 +32,7 @@ async function inContainer(t: TestContext, mib: number) {
 
 test("too many files for the agent's memory are an error that names the limit to raise, which then suffices", async (t) => {
   const small = await inContainer(t, 80);
-  if (!small.cgroup) return t.skip('this machine lets nobody make cgroups');
+  if (!small.cgroup) return t.skip('this machine allows no cgroups');
   const repository = await server.createRepository('many');
   const files = Array.from({ length: FILES }, (_, n) => [
     `config/${DIRECTORY}line-${n % 97}/views/${n}.json`,

@@ -57,7 +57,7 @@ export async function mountFuse(
   try {
     for (const [command = '', ...args] of mount(source, target)) await runCommand(command, args);
   } catch {
-    t.skip('this machine lacks the file system, or lets nobody mount');
+    t.skip('this machine lacks the file system, or allows no mounts');
     return undefined;
   }
   return target;

@@ -16,7 +16,7 @@ export async function withSmallVolume(
 ): Promise<void> {
   await mkdir(path, { recursive: true });
   const mount = ['-t', 'tmpfs', '-o', `size=16m,nr_inodes=${inodes}`, 'tmpfs', path];
-  if (!(await succeeds('mount', mount))) return t.skip('this machine lets nobody mount');
+  if (!(await succeeds('mount', mount))) return t.skip('this machine allows no mounts');
   try {
     await work();
   } finally {
