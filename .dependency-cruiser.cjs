@@ -36,7 +36,7 @@ const pure = [
   '^shared/errors\\.ts$',
 ];
 const pureLibraries = [
-  'node_modules/(valibot|croner|diff|ipaddr\\.js|semver|smol-toml|string-width|wrap-ansi|yaml)/',
+  'node_modules/(valibot|croner|diff|ipaddr\\.js|semver|smol-toml|string-width|yaml)/',
   '^(node:)?(crypto|buffer|path|path/posix|util)$',
 ];
 

@@ -82,7 +82,10 @@ function drawRow(
   const height = Math.max(...cells.map(({ lines }) => lines.length));
   return Array.from({ length: height }, (_, line) =>
     cells
-      .map(({ width, paint, lines }) => paint(lines[line] ?? '') + ' '.repeat(width - widthOf(lines[line] ?? '')))
+      .map(
+        ({ width, paint, lines }) =>
+          paint(lines[line] ?? '') + ' '.repeat(Math.max(0, width - widthOf(lines[line] ?? ''))),
+      )
       .join(GAP)
       .trimEnd(),
   );

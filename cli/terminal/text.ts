@@ -1,5 +1,4 @@
 import stringWidth from 'string-width';
-import wrapAnsi from 'wrap-ansi';
 
 /** Characters that control a terminal or disguise text: control characters, changes of direction, and wide fillers. */
 const OBEYED = /\p{Cc}|\p{Bidi_Control}|\p{Surrogate}|[\u2028\u2029\u115f\u1160\u3164\uffa0]/gu;
@@ -44,9 +43,38 @@ export function cut(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** Wraps a text at words; longer words are split. Letters with accents are composed (Unicode NFC). */
-export const wrap = (text: string, width: number): string[] => wrapAnsi(text, width, { hard: true }).split('\n');
+/** Wraps a text at words; longer words are split. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    const joined = line ? `${line} ${word}` : word;
+    if (widthOf(joined) <= width) {
+      line = joined;
+      continue;
+    }
+    if (line) lines.push(line);
+    const pieces = piecesOf(word, width);
+    line = pieces.pop() ?? '';
+    for (const piece of pieces) lines.push(piece);
+  }
+  return [...lines, line];
+}
 
 /** Returns the lines of an untrusted text: wrapped on a terminal, otherwise one. */
 export const linesOf = (text: string, columns: number | undefined): string[] =>
   columns ? wrap(plain(text), columns) : [plain(text)];
+
+function piecesOf(word: string, width: number): string[] {
+  const pieces: string[] = [''];
+  let used = 0;
+  for (const character of charactersOf(word)) {
+    const last = pieces.at(-1) ?? '';
+    const more = widthOf(character);
+    const isFull = last !== '' && used + more > width;
+    if (isFull) pieces.push(character);
+    else pieces[pieces.length - 1] = last + character;
+    used = isFull ? more : used + more;
+  }
+  return pieces;
+}

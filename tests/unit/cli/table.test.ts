@@ -66,9 +66,17 @@ suite('terminal text', () => {
 
   test('is cut and wrapped between characters as users see them', () => {
     assert.equal(cut('a👩‍👩‍👧bcdefgh', 5), 'a👩‍👩‍👧b…');
-    assert.deepEqual(wrap('e\u0301'.repeat(5), 2), ['\u00e9\u00e9', '\u00e9\u00e9', '\u00e9']);
+    assert.deepEqual(wrap('e\u0301'.repeat(5), 2), ['e\u0301e\u0301', 'e\u0301e\u0301', 'e\u0301']);
     assert.deepEqual(wrap('🇫🇷🇩🇪', 2), ['🇫🇷', '🇩🇪']);
     assert.ok(cut(`a${'\u0301'.repeat(100_000)}`, 8).length <= 32);
+  });
+
+  test('can be wider than its column', () => {
+    const drawn = drawTable([{ title: 'SAYS', wraps: true }], [['\u0600'.repeat(40)]], {
+      columns: 20,
+      ink: (_, text) => text,
+    });
+    assert.ok(drawn.length > 1);
   });
 
   test('is wrapped between words, or within a word that is too long', () => {
