@@ -38,7 +38,7 @@ export const agentConfigSchema = v.object({
   GATEWAY_NAME: v.optional(v.string()),
   /** Directory of the bare repository; the agent may empty it. */
   REPO_PATH: v.optional(path, '/repo'),
-  /** Directory in memory for copies of credentials. If omitted, they are in `REPO_PATH` during a fetch. */
+  /** Directory in memory for copies of credentials. If omitted, they are in the temporary directory during a fetch. */
   MEMORY_PATH: v.optional(path),
   /** Root of the gateway's data volume. */
   DATA_PATH: path,

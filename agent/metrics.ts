@@ -36,6 +36,11 @@ export class AgentMetrics {
     help: 'Files that were changed or removed by other means than the agent, and not repaired.',
     ...this.#register,
   });
+  readonly #takenOver = new Gauge({
+    name: 'sync_agent_taken_over_ratio',
+    help: 'Used share of the limit for files of other programs that the agent keeps; a sync that would exceed 1 is refused.',
+    ...this.#register,
+  });
   readonly #lastSuccess = new Gauge({
     name: 'sync_agent_last_success_timestamp_seconds',
     help: 'Time when the files were last known to match, in seconds since the epoch.',
@@ -85,6 +90,11 @@ export class AgentMetrics {
     this.#drift.inc(repaired);
     this.#drifted.set(drifted);
     this.#lastSuccess.setToCurrentTime();
+  }
+
+  /** Records the used share of the limit for kept files. */
+  onTakenOver(share: number): void {
+    this.#takenOver.set(share);
   }
 
   /** Records the interval between checks of the files in seconds; 0 if they aren't checked. */

@@ -57,7 +57,8 @@ export async function runAgent(config: AgentConfig, host: AgentHost): Promise<vo
   const keyDirectory = config.MEMORY_PATH ?? tmpdir();
   await removeKeyCopies([keyDirectory, config.REPO_PATH]);
   const onFetch = metrics.onFetch.bind(metrics);
-  const given = { git, http: httpOf(config, environment), keyDirectory, uid: user.uid, log, onFetch };
+  const onTakenOver = metrics.onTakenOver.bind(metrics);
+  const given = { git, http: httpOf(config, environment), keyDirectory, uid: user.uid, log, onFetch, onTakenOver };
   const dependencies = await wireSync(config, given);
   const { identity, labelsFile, manifestFile, gateway, verifier, lock, clone } = dependencies;
   const clock = new ServerClock();
@@ -112,6 +113,7 @@ export async function runAgent(config: AgentConfig, host: AgentHost): Promise<vo
       sync(intent, dependencies, AbortSignal.any([waitingEnds, signal]), isUnchanged),
     isAtHand: (intent) => isAtHand(intent, dependencies),
     notify: (intent) => gateway.catchUp(intent, waitingEnds),
+    notesOf: (intent) => gateway.notesOf(intent),
     verifier,
     lastGood: () => lastGood(dependencies),
     previews: previewer,

@@ -35,14 +35,17 @@ interface Given {
   log: Logger;
   /** Called with the duration of each fetch in seconds. */
   onFetch: (seconds: number) => void;
+  /** Called with the used share of the limit for kept files. */
+  onTakenOver: (share: number) => void;
 }
 
 /** Creates everything that a sync works with, from the agent's environment. */
 export async function wireSync(config: AgentConfig, given: Given): Promise<SyncDependencies> {
-  const { git, http, keyDirectory, uid, log, onFetch } = given;
+  const { git, http, keyDirectory, uid, log, onFetch, onTakenOver } = given;
   const root = await DataRoot.open(config.DATA_PATH, { data: config.DATA_DIRECTORY, state: config.STATE_DIRECTORY });
   const identity = identityOf(config);
   const lock = new VolumeLock(root, identity);
+  const manifestFile = new ManifestFile(root, log);
   const clone = new Clone({ git, path: config.REPO_PATH, log: log.child({ component: 'clone' }) });
   return {
     identity,
@@ -61,14 +64,15 @@ export async function wireSync(config: AgentConfig, given: Given): Promise<SyncD
     },
     signatures: new Signatures({ git, gitDir: config.REPO_PATH, keysDirectory: config.GIT_VERIFY_KEYS_DIR }),
     root,
-    manifestFile: new ManifestFile(root, log),
-    ...gatewayOf(config, { identity, uid, root, lock, log: log.child({ component: 'gateway' }) }),
+    manifestFile,
+    ...gatewayOf(config, { identity, uid, root, lock, manifestFile, log: log.child({ component: 'gateway' }) }),
     baseline: new Baseline(),
     lock,
     mounts: config.DATA_MOUNTS,
     heapBytes: getHeapStatistics().heap_size_limit - NEW_OBJECTS_BYTES,
     log,
     onFetch,
+    onTakenOver,
   };
 }
 
@@ -89,11 +93,12 @@ interface Around {
   uid: number;
   root: DataRoot;
   lock: VolumeLock;
+  manifestFile: ManifestFile;
   log: Logger;
 }
 
 function gatewayOf(config: AgentConfig, around: Around): Pick<SyncDependencies, 'gateway' | 'verifier'> {
-  const { identity, uid, root, lock, log } = around;
+  const { identity, uid, root, lock, manifestFile, log } = around;
   const {
     GATEWAY_PORT: port,
     GATEWAY_TLS: tls,
@@ -108,9 +113,11 @@ function gatewayOf(config: AgentConfig, around: Around): Pick<SyncDependencies, 
   const pending = ownFile('reload-pending');
   const touch = (path: string, text: string) => touchFile(path, text, { root, lock });
   const valuesOf = (intent: Intent) => currentValues(intent, { identity, labelsFile });
+  const requests = { client, headersDirectory, valuesOf };
   const processes = processTable(isShared, uid);
+  const delivered = async () => (await manifestFile.read()).files.keys();
   return {
-    gateway: new Gateway({ client, pending, headersDirectory, touch, valuesOf, processes }),
-    verifier: new Verifier({ client, results: new VerificationFile(ownFile('verification')), log }),
+    gateway: new Gateway({ ...requests, pending, touch, processes, delivered, log }),
+    verifier: new Verifier({ ...requests, results: new VerificationFile(ownFile('verification')), log }),
   };
 }

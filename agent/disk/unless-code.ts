@@ -1,5 +1,8 @@
 import { codeOf } from '../../shared/errors.ts';
 
+/** Codes of a volume without space, or without inodes. */
+export const FULL = ['ENOSPC', 'EDQUOT'];
+
 /** Runs a call, and returns undefined if it fails with one of these codes. */
 export function unlessCode<T>(codes: readonly string[], call: () => T): T | undefined {
   try {

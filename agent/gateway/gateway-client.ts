@@ -15,15 +15,15 @@ export interface GatewayRequest {
   headers?: Record<string, string>;
   body?: string | undefined;
   /** Header that carries the gateway's API key, for gateways that require one. */
-  apiKeyHeader?: string;
+  apiKeyHeader?: string | undefined;
   /** Status that means success. If omitted, any 2xx. */
   expectStatus?: number | undefined;
   /** Time for the whole exchange, in milliseconds. */
   timeoutMs?: number;
   /** Aborts the exchange with its reason. */
   signal?: AbortSignal | undefined;
-  /** Whether only the status matters: the connection is then closed instead of reading the body. */
-  ignoresBody?: boolean;
+  /** Limit of the body that is read (bytes), which is exceeded by one chunk at most. If 0, the connection is closed instead. */
+  maxBodyBytes?: number;
 }
 
 /** Limits of a call. */
@@ -91,7 +91,7 @@ export class GatewayClient {
   }
 
   async #exchange(request: GatewayRequest, headers: Record<string, string>) {
-    const { method, path, body, timeoutMs = TIMEOUT_MS, ignoresBody } = request;
+    const { method, path, body: sent, timeoutMs = TIMEOUT_MS, maxBodyBytes = MAX_BODY_BYTES } = request;
     const { port, tls } = this.#address;
     const open = tls ? httpsRequest : httpRequest;
     const timeout = AbortSignal.timeout(timeoutMs);
@@ -112,24 +112,34 @@ export class GatewayClient {
       rejectUnauthorized: false,
     };
     try {
-      const response = await answerTo(open(options).end(body), signal);
+      const response = await answerTo(open(options).end(sent), signal);
       this.#hasAnswered = true;
-      if (ignoresBody) response.destroy();
-      return { status: response.statusCode ?? 0, body: ignoresBody ? '' : await readBody(response) };
+      const body = await readBody(response, maxBodyBytes);
+      timeout.throwIfAborted(); // a body that only ends with the connection would count as complete
+      return { status: response.statusCode ?? 0, body };
     } catch (error) {
       request.signal?.throwIfAborted();
-      throw explain(error as NodeJS.ErrnoException, { port, method, path, timeoutMs });
+      throw explain((timeout.aborted ? timeout.reason : error) as NodeJS.ErrnoException, {
+        port,
+        method,
+        path,
+        timeoutMs,
+      });
     }
   }
 }
 
-async function readBody(response: IncomingMessage): Promise<string> {
+async function readBody(response: IncomingMessage, maxBytes: number): Promise<string> {
+  if (maxBytes === 0) {
+    response.destroy();
+    return '';
+  }
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response) {
-    size += (chunk as Buffer).length;
-    if (size > MAX_BODY_BYTES) break;
     chunks.push(chunk as Buffer);
+    size += (chunk as Buffer).length;
+    if (size > maxBytes) break;
   }
   return Buffer.concat(chunks).toString('utf8');
 }

@@ -1,31 +1,30 @@
 import { isDeepStrictEqual } from 'node:util';
-import { BOUNDS } from '../../shared/api/bounds.ts';
-import { renderTemplate, type TemplateValues } from '../../shared/domain/files/render-template.ts';
+import { formatDuration } from '../../shared/domain/text/duration.ts';
 import { messageOf } from '../../shared/domain/text/message-of.ts';
 import { codeOf, TerminalError, WaitingError } from '../../shared/errors.ts';
-import type { Intent, ReloadRequest, ReloadSignal } from '../resource/judge-resource.ts';
+import type { Logger } from '../../shared/log.ts';
+import type { Intent, ReloadSignal } from '../resource/judge-resource.ts';
+import { completeRequest, type RequestContext } from './complete-request.ts';
 import { type CallLimits, type GatewayClient, gatewayAway } from './gateway-client.ts';
 import type { OwnFile } from './own-file.ts';
-import { findPreset } from './presets/preset.ts';
+import { findPreset } from './presets/find-preset.ts';
+import type { Hold, PresetScope } from './presets/preset.ts';
 import type { ProcessTable } from './process-table.ts';
-import { readHeaders } from './read-secrets.ts';
 import { newestStart, signalProcess } from './signal-process.ts';
-import { syncHeaders } from './sync-headers.ts';
 
-export interface GatewayOptions {
+export interface GatewayOptions extends RequestContext {
   client: GatewayClient;
   /**
    * A mark next to the manifest: files are changing or changed, and the gateway hasn't been notified yet. It is visible
    * to containers that run as another user.
    */
   pending: OwnFile;
-  /** Directory with the values of headers. */
-  headersDirectory: string | undefined;
   /** Touches a file by its path in the data volume. A file that the agent creates or created contains the text. */
   touch: (path: string, text: string) => void;
-  /** Returns the values of templates. */
-  valuesOf: (intent: Intent) => Promise<TemplateValues>;
   processes: ProcessTable;
+  /** Returns the paths of the delivered files. */
+  delivered: () => Promise<Iterable<string>>;
+  log: Logger;
 }
 
 interface AwaitedProcess {
@@ -34,8 +33,8 @@ interface AwaitedProcess {
   newAfter: number;
 }
 
-/** Delay before checking again for editors (ms). */
-const EDITORS_RETRY_MS = 10_000;
+/** Delay before asking the gateway again whether it can be changed (ms). */
+const RETRY_MS = 10_000;
 
 /** The gateway in the same pod, as a sync sees it. */
 export class Gateway {
@@ -44,6 +43,15 @@ export class Gateway {
   #sentSignal: ReloadSignal | undefined;
   /** A signal for which no process existed after the last change of a file: one that starts later reads the new files. */
   #awaited: AwaitedProcess | undefined;
+  /** Keeps the gateway from reading files while they change. */
+  #hold: Hold | undefined;
+  /** Why it could read them nevertheless, until it was notified. */
+  #holdNote: string | undefined;
+  /** Whether the gateway was a standby when it last responded. */
+  #isStandby = false;
+  /** The release that waits for editors, and since when (monotonic, ms). */
+  #edited: { release: string; since: number } | undefined;
+  #notes: { preset: string; words: readonly string[] } | undefined;
 
   constructor(options: GatewayOptions) {
     this.#options = options;
@@ -54,19 +62,63 @@ export class Gateway {
     return this.#options.pending.exists();
   }
 
+  /** Returns what the gateway said about its last notification. */
+  notesOf({ reload }: Intent): readonly string[] {
+    return this.#notes?.preset === reload.preset ? this.#notes.words : [];
+  }
+
+  /** Throws if the gateway gets its files from another gateway, and returns a note if that is unknown. */
+  async checkRole({ reload: { preset, timeoutMs } }: Intent, signal?: AbortSignal): Promise<string | undefined> {
+    const { isStandby } = findPreset(preset);
+    const answer = isStandby ? await isStandby(this.#scope({ timeoutMs, signal })) : false;
+    signal?.throwIfAborted();
+    this.#isStandby = answer ?? this.#isStandby;
+    if (!this.#isStandby) return answer === undefined ? ROLE_UNKNOWN : undefined;
+    throw new WaitingError(
+      'the gateway is the backup of a redundant pair and gets its files from the master; the agent delivers them after a failover',
+      { code: 'gateway.standby', reason: 'Standby', retryAfterMs: RETRY_MS },
+    );
+  }
+
   /**
-   * Runs before the first change of a file. Throws to defer the change, or else records that the gateway must be
-   * notified. If the signal is aborted, throws its reason and records nothing.
+   * Runs before the first of these files changes. Throws to defer the change, or else records that the gateway must be
+   * notified, and keeps it from reading files. If the signal is aborted, throws its reason and records nothing.
    */
-  async beforeChange(intent: Intent, signal?: AbortSignal): Promise<void> {
-    await this.checkEditors(intent);
+  async beforeChange(intent: Intent, paths: readonly string[], signal?: AbortSignal): Promise<void> {
+    await this.checkEditors(intent, paths, signal);
+    const { preset, requests, touchFile, signal: ofProcess } = intent.reload;
+    const { pending } = this.#options;
+    this.#hold = await findPreset(preset).holdReads?.(this.#scope({ signal }));
+    // A gateway that wasn't notified of the last change is still held for that one.
+    this.#holdNote = pending.exists() ? undefined : this.#hold?.note;
+    if (signal?.aborted) this.onChanged();
     signal?.throwIfAborted();
     this.#sentSignal = undefined;
     this.#awaited = undefined;
-    const { preset, requests, touchFile, signal: ofProcess } = intent.reload;
     const isNotified = preset !== 'none' || requests.length > 0 || touchFile !== undefined || ofProcess !== undefined;
-    const { pending } = this.#options;
     if (isNotified && !pending.exists()) pending.write('', 0o644);
+  }
+
+  /** Runs when no more files change. The gateway can soon read them again, even if it isn't notified. */
+  onChanged(): void {
+    this.#hold?.[Symbol.dispose]();
+    this.#hold = undefined;
+  }
+
+  /** Lets the gateway read files again at once if a change has begun and was undone. */
+  async onUndone({ reload: { preset, timeoutMs } }: Intent, signal: AbortSignal): Promise<void> {
+    const hadBegun = this.#hold !== undefined;
+    this.onChanged();
+    if (!hadBegun || signal.aborted) return;
+    const { log } = this.#options;
+    await findPreset(preset)
+      .endHold?.(this.#scope({ timeoutMs, signal }))
+      .catch((err) => log.info({ err }, 'gateway reads no files for a moment after a change was undone'));
+  }
+
+  #scope(limits: CallLimits): PresetScope {
+    const { client, log } = this.#options;
+    return { client, log, ...limits };
   }
 
   /**
@@ -76,20 +128,22 @@ export class Gateway {
    */
   async catchUp(intent: Intent, signal?: AbortSignal): Promise<boolean> {
     const { reload, commit } = intent;
-    const { client, pending, headersDirectory, touch } = this.#options;
+    const { client, pending, touch } = this.#options;
     if (!pending.exists()) return false;
+    const roleNote = await this.checkRole(intent, signal);
     if (reload.touchFile !== undefined) touch(reload.touchFile, `${commit} ${new Date().toISOString()}\n`);
     const call = { timeoutMs: reload.timeoutMs, signal };
     if (reload.readyPath) await this.#checkReady(reload.readyPath, call);
     if (reload.signal) this.#signal(reload.signal);
-    await findPreset(reload.preset).reload(client, call);
+    const notes = await findPreset(reload.preset).reload(this.#scope(call), this.#options.delivered);
+    const words = [this.#holdNote, roleNote, ...notes].filter((note) => note !== undefined);
+    this.#notes = { preset: reload.preset, words };
     for (const request of reload.requests) {
-      const { method, path, expectStatus, timeoutMs } = request;
-      const headers = { ...(await readHeaders(request, headersDirectory)), ...syncHeaders(intent) };
-      const body = await this.#bodyOf(request, intent);
-      await client.send({ method, path, expectStatus, headers, body, timeoutMs, signal });
+      const { timeoutMs } = request;
+      await client.send({ ...(await completeRequest(request, intent, this.#options)), timeoutMs, signal });
     }
     pending.remove();
+    this.#holdNote = undefined;
     return true;
   }
 
@@ -107,16 +161,6 @@ export class Gateway {
     this.#sentSignal = signal;
   }
 
-  async #bodyOf({ method, path, body }: ReloadRequest, intent: Intent): Promise<string | undefined> {
-    if (body === undefined) return undefined;
-    const rendered = renderTemplate(body, await this.#options.valuesOf(intent), BOUNDS.value);
-    if (rendered.kind === 'rendered') return rendered.text;
-    throw new TerminalError(`the body of ${method} ${path} in spec.gateway.reload.requests: ${rendered.message}`, {
-      code: 'gateway.body',
-      reason: 'ReloadRequestInvalid',
-    });
-  }
-
   async #checkReady(path: string, call: CallLimits): Promise<void> {
     await this.#options.client.send({ method: 'GET', path, ...call }).catch((cause) => {
       if (cause instanceof WaitingError) throw cause;
@@ -127,19 +171,31 @@ export class Gateway {
     });
   }
 
-  /** Throws if a user is editing on the gateway and the profile defers changes in this case. */
-  async checkEditors({ reload, profile: { designerSessionPolicy: policy } }: Intent): Promise<void> {
+  /** Throws if a user is editing what these files change and the profile defers changes in this case. */
+  async checkEditors(intent: Intent, changed: readonly string[], signal?: AbortSignal): Promise<void> {
+    const { reload, profile, commit, revision } = intent;
+    const { designerSessionPolicy: policy } = profile;
     const { listEditors } = findPreset(reload.preset);
     if (policy === 'proceed' || !listEditors) return;
-    const editors = await listEditors(this.#options.client).catch((error) => {
+    const delivered = await this.#options.delivered();
+    const editors = await listEditors(this.#scope({ signal }), { delivered, changed }).catch((error) => {
       // A gateway that isn't running has no editors.
       if (error instanceof WaitingError && error.code === 'gateway.down') return [];
       throw error;
     });
+    const release = `${commit} ${revision}`;
+    if (this.#edited?.release !== release || editors.length === 0) this.#edited = undefined;
     if (editors.length === 0) return;
+    this.#edited ??= { release, since: performance.now() };
     const message = `the gateway is being edited (${editors.slice(0, 5).join(', ')}), and designerSessionPolicy is ${policy}`;
     const details = { code: 'gateway.editors', reason: 'DesignerSessionOpen' } as const;
-    if (policy === 'wait') throw new WaitingError(message, { ...details, retryAfterMs: EDITORS_RETRY_MS });
-    throw new TerminalError(message, details);
+    if (policy === 'fail') throw new TerminalError(message, details);
+    const isLate = performance.now() - this.#edited.since >= reload.designerTimeoutMs;
+    if (!isLate) throw new WaitingError(message, { ...details, retryAfterMs: RETRY_MS });
+    const late = `${message}; the change has waited for more than ${formatDuration(reload.designerTimeoutMs)}`;
+    throw new WaitingError(late, { ...details, code: 'gateway.editorsStay', retryAfterMs: RETRY_MS });
   }
 }
+
+const ROLE_UNKNOWN =
+  'the gateway did not report its role, so the agent would also deliver files to the backup of a redundant pair';

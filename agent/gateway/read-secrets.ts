@@ -9,14 +9,14 @@ const SECRET_KEY = /^(?!\.{1,2}$)[-._a-zA-Z0-9]+$/;
 
 /** Returns the headers of a request. `directory` has a file `<secret>/<key>` for each value in a Secret, read now. */
 export async function readHeaders(
-  { headers = [], headersFrom = [] }: ReloadRequest,
+  { headers = [], headersFrom = [] }: Pick<ReloadRequest, 'headers' | 'headersFrom'>,
   directory: string | undefined,
 ): Promise<Record<string, string>> {
   const pairs = headersFrom.map(async ({ name, secretRef }) => {
     const what = `the key ${secretRef.key} of the Secret ${secretRef.name}`;
     if (!/^[A-Za-z0-9-]+$/.test(name)) throw invalid(`${JSON.stringify(name)} isn't a valid header name`);
     if (!directory || !SECRET_NAME.test(secretRef.name) || !SECRET_KEY.test(secretRef.key)) {
-      throw invalid(`${what} is not mounted: recreate the pod after a change of spec.gateway.reload.requests`);
+      throw invalid(`${what} is not mounted: recreate the pod after a change of headersFrom in spec.gateway`);
     }
     return [name, await readSecretFile(join(directory, secretRef.name, secretRef.key), what)] as const;
   });

@@ -76,7 +76,9 @@ export interface Subject {
 
 export function subjectOf(intent: Intent): Subject {
   const { commit, ref, rollout, revision, profile, submodules, reload, verification } = intent;
-  const settings = JSON.stringify([ref, profile, submodules, reload, verification]);
+  // An earlier agent read only the status, so its result about the same settings is another one.
+  const reads = verification?.requests.some(({ expect }) => expect) ? ['content'] : [];
+  const settings = JSON.stringify([ref, profile, submodules, reload, verification, ...reads]);
   return { commit, rollout, revision, settings: hash('sha256', settings).slice(0, 16) };
 }
 

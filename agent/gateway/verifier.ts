@@ -3,10 +3,11 @@ import { timerMs } from '../../shared/domain/text/duration.ts';
 import { messageOf } from '../../shared/domain/text/message-of.ts';
 import { WaitingError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/log.ts';
-import type { Intent, VerificationSettings } from '../resource/judge-resource.ts';
-import type { GatewayClient, GatewayRequest } from './gateway-client.ts';
-import { findPreset } from './presets/preset.ts';
-import { syncHeaders } from './sync-headers.ts';
+import type { Intent, VerificationSettings, VerifyRequest } from '../resource/judge-resource.ts';
+import { completeRequest, type RequestContext, renderText, type SpecRequest } from './complete-request.ts';
+import type { GatewayClient } from './gateway-client.ts';
+import { judgeAnswer, MAX_ANSWER_BYTES } from './judge-answer.ts';
+import { findPreset } from './presets/find-preset.ts';
 import {
   holds,
   isSameSubject,
@@ -19,11 +20,14 @@ import {
 } from './verification.ts';
 import type { VerificationFile } from './verification-file.ts';
 
-export interface VerifierOptions {
+export interface VerifierOptions extends RequestContext {
   client: GatewayClient;
   results: VerificationFile;
   log: Logger;
 }
+
+/** A request of a check. */
+type Call = SpecRequest & Pick<VerifyRequest, 'expect'>;
 
 /** A verification in progress. */
 interface Run {
@@ -126,6 +130,12 @@ export class Verifier {
     const { settings, ending } = run;
     let history = startChecks(performance.now());
     for (;;) {
+      if (await this.#isStandby(run)) {
+        // It isn't judged. The next sync reports that it is a standby, and ends the verification.
+        history = startChecks(performance.now());
+        await pause(settings.intervalMs, ending.signal);
+        continue;
+      }
       const atMs = performance.now();
       const problem = await this.#problem(run);
       if (ending.signal.aborted) return;
@@ -141,9 +151,15 @@ export class Verifier {
         run.onNews();
       }
       // A timer can fire slightly early, which would repeat the last check.
-      await sleep(timerMs(Math.ceil(judgement.waitMs) + 1), undefined, { signal: ending.signal }).catch(() => {});
+      await pause(Math.ceil(judgement.waitMs) + 1, ending.signal);
       if (ending.signal.aborted) return;
     }
+  }
+
+  async #isStandby({ intent, ending: { signal } }: Run): Promise<boolean> {
+    const { client, log } = this.#options;
+    const { preset, timeoutMs } = intent.reload;
+    return (await findPreset(preset).isStandby?.({ client, log, timeoutMs, signal })) ?? false;
   }
 
   #end(run: Run, { state, words }: Pick<VerificationResult, 'state' | 'words'>): void {
@@ -170,26 +186,40 @@ export class Verifier {
   /** Makes all calls of one check, and returns the problem of the first one that failed. */
   async #problem({ intent, settings, ending: { signal } }: Run): Promise<Problem | undefined> {
     const { client } = this.#options;
-    const { timeoutMs } = intent.reload;
     const calls = callsOf(intent, settings);
     if (calls.length === 0) return { words: NOTHING_TO_ASK, isBeforeStart: false };
-    for (const call of calls) {
+    for (const each of calls) {
+      const call = `${each.method} ${each.path}`;
+      const wordsOf = (message: string) => (message.includes(call) ? message : `${message} (${call})`);
       try {
-        await client.send({ ...call, headers: syncHeaders(intent), timeoutMs, signal, ignoresBody: true });
+        const problem = await this.#ask(each, intent, signal);
+        if (problem) return { words: wordsOf(problem), isBeforeStart: false };
       } catch (error) {
-        const message = messageOf(error);
-        const words = message.includes(call.path) ? message : `${message} (${call.method} ${call.path})`;
         const isDown = error instanceof WaitingError && error.code === 'gateway.down';
-        return { words, isBeforeStart: isDown && !client.hasAnswered };
+        return { words: wordsOf(messageOf(error)), isBeforeStart: isDown && !client.hasAnswered };
       }
     }
     return undefined;
   }
+
+  /** Sends a request, and returns how the response differs from the expected one. */
+  async #ask({ expect, ...call }: Call, intent: Intent, signal: AbortSignal): Promise<string | undefined> {
+    const { client, valuesOf } = this.#options;
+    const request = await completeRequest(call, intent, this.#options);
+    const limits = { timeoutMs: intent.reload.timeoutMs, signal, maxBodyBytes: expect ? MAX_ANSWER_BYTES : 0 };
+    const { body } = await client.send({ ...request, ...limits });
+    if (!expect) return undefined;
+    const values = await valuesOf(intent);
+    return judgeAnswer(expect, body, (text) => renderText(text, values, `expect of ${call.method} ${call.path}`));
+  }
 }
 
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  sleep(timerMs(ms), undefined, { signal }).catch(() => {});
+
 /** Returns the calls of the preset and the spec. If there are none, the path that reports readiness. */
-function callsOf({ reload }: Intent, { requests }: VerificationSettings): GatewayRequest[] {
-  const own = requests.map(({ path, expectStatus }) => ({ method: 'GET' as const, path, expectStatus }));
+function callsOf({ reload }: Intent, { requests }: VerificationSettings): Call[] {
+  const own = requests.map((request) => ({ ...request, method: request.method ?? ('GET' as const) }));
   const calls = [...findPreset(reload.preset).checks, ...own];
   if (calls.length > 0 || !reload.readyPath) return calls;
   return [{ method: 'GET', path: reload.readyPath }];

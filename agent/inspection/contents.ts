@@ -5,6 +5,7 @@ import { OpenFile } from '../disk/open-file.ts';
 import { READ_FLAGS } from '../disk/read-text.ts';
 import { type BlobReader, wholeOf } from '../git/blob-reader.ts';
 import { isLfsPointer } from '../plan/lfs-pointer.ts';
+import type { OwnedFile } from '../plan/manifest.ts';
 import type { SyncDependencies } from '../sync/sync-dependencies.ts';
 import type { DataRoot } from '../volume/state/data-root.ts';
 import { looksSecret, type Shown, shownText } from './shown-text.ts';
@@ -46,6 +47,13 @@ export async function addContents(
     left = fits ? left - bytes : 0;
   }
   return changes;
+}
+
+/** Rendered files have no content in git, and files that the agent didn't write aren't its to show. */
+export function whyHidden({ inputs, found, symlink }: OwnedFile): LeftOut | undefined {
+  if (symlink) return 'noFile';
+  if (found) return 'foreign';
+  return inputs ? 'template' : undefined;
 }
 
 const isSecret = ({ path, source = '', before, after }: InspectedChange): boolean =>

@@ -1,6 +1,5 @@
 import { type Answer, INSPECTION, type LeftOut, type Question } from '../../shared/api/inspection.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
-import { TerminalError } from '../../shared/errors.ts';
 import { withGitAccess } from '../git/git-access.ts';
 import type { Manifest, OwnedFile } from '../plan/manifest.ts';
 import type { Change } from '../plan/plan-changes.ts';
@@ -14,7 +13,7 @@ import { aimOf, type SyncAim, syncProblems } from '../sync/sync-aim.ts';
 import type { SyncDependencies } from '../sync/sync-dependencies.ts';
 import { verifyCommit } from '../sync/verify-commit.ts';
 import { addContents, type Candidate, isPrivate } from './contents.ts';
-import { type InspectionScope, withLookup } from './inspection-scope.ts';
+import { type InspectionScope, noProfile, withLookup } from './inspection-scope.ts';
 
 /** Determines the length of IDs if nothing is known about the repository. */
 const USUAL_ID = '0'.repeat(40);
@@ -45,12 +44,6 @@ async function diffOf(
   await verifyCommit(aim, dependencies);
   return { ref: intent.ref, commit, ...(await changesOf(aim, dependencies)) };
 }
-
-const noProfile = (name: string, names: string[]) =>
-  new TerminalError(`the GatewaySync has no profile named ${name}, only ${names.toSorted().join(', ')}`, {
-    code: 'inspection.noProfile',
-    reason: 'ProfileInvalid',
-  });
 
 async function changesOf(aim: SyncAim, dependencies: SyncDependencies): Promise<Pick<Answer, 'changes' | 'more'>> {
   const { result, desired } = await planEverything(aim, dependencies);
@@ -95,11 +88,11 @@ interface Circumstances {
 }
 
 /** Never shows values of templates or files of others. */
-function whyNot({ kind, reason }: Change, { file, existing, isOurs }: Circumstances): LeftOut | undefined {
+function whyNot({ reason }: Change, { file, existing, isOurs }: Circumstances): LeftOut | undefined {
   if (file?.linkText !== undefined || (existing?.kind === 'file' && existing.symlink)) return 'noFile';
   if (file?.template) return 'template';
   if (file?.patches) return 'patched';
-  if (kind === 'restore' || reason === 'TakenOver' || (existing?.kind === 'file' && !isOurs)) return 'foreign';
+  if (reason === 'TakenOver' || (existing?.kind === 'file' && !isOurs)) return 'foreign';
   return existing && existing.kind !== 'file' ? 'noFile' : undefined;
 }
 

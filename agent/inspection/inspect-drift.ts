@@ -1,6 +1,5 @@
-import { type Answer, INSPECTION, type LeftOut } from '../../shared/api/inspection.ts';
+import { type Answer, INSPECTION, type LeftOut, type Question } from '../../shared/api/inspection.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
-import { TerminalError } from '../../shared/errors.ts';
 import { withGitAccess } from '../git/git-access.ts';
 import type { Applied, Manifest } from '../plan/manifest.ts';
 import { MemoryBudget } from '../plan/memory-budget.ts';
@@ -8,14 +7,18 @@ import type { DesiredTree } from '../plan/plan-input.ts';
 import { scanRoots } from '../volume/scan/scan-roots.ts';
 import { scanTree } from '../volume/scan/scan-tree.ts';
 import type { DataRoot } from '../volume/state/data-root.ts';
-import { addContents, type Candidate } from './contents.ts';
+import { addContents, type Candidate, whyHidden } from './contents.ts';
 import { type DriftedFile, driftOf } from './drift-of.ts';
-import { type InspectionScope, withLookup } from './inspection-scope.ts';
+import { type InspectionScope, notComplete, withLookup } from './inspection-scope.ts';
+import { findNewFiles } from './new-files.ts';
 
 const NOTHING: DesiredTree = { files: new Map(), directories: new Set(), retained: new Set() };
 
 /** Finds files that differ from the delivered ones, with their content in git and on disk. */
-export async function inspectDrift({ resource, dependencies, signal }: InspectionScope): Promise<Answer> {
+export async function inspectDrift(
+  { withNew = false }: Pick<Question, 'withNew'>,
+  { resource, dependencies, signal }: InspectionScope,
+): Promise<Answer> {
   const manifest = await dependencies.manifestFile.read();
   const applied = await dependencies.manifestFile.readApplied();
   if (!applied) throw notComplete();
@@ -25,7 +28,9 @@ export async function inspectDrift({ resource, dependencies, signal }: Inspectio
   const all = driftOf(manifest, live);
   const drifted = all.slice(0, INSPECTION.changes - links.length);
   const { ref, commit } = applied;
-  const more = all.length - drifted.length;
+  const room = INSPECTION.changes - links.length - drifted.length;
+  const added = withNew ? await findNewFiles(room, { resource, dependencies, signal }) : { changes: [], more: 0 };
+  const more = all.length - drifted.length + added.more;
   return await withLookup(commit, { resource, dependencies, signal }, async (scope) => {
     await fetchMissing(drifted, applied, scope);
     const own = resource.spec.git.submodules ? await ownFiles(drifted, applied, scope) : undefined;
@@ -34,7 +39,7 @@ export async function inspectDrift({ resource, dependencies, signal }: Inspectio
       return candidateOf(file, isOwn ? undefined : 'submodule');
     });
     const changes = await addContents([...links, ...candidates], scope.dependencies, signal);
-    return { ref, commit, changes, more };
+    return { ref, commit, changes: [...changes, ...added.changes], more, offersContent: true };
   });
 }
 
@@ -51,12 +56,6 @@ async function driftedLinks(manifest: Manifest, root: DataRoot): Promise<Candida
   }
   return candidates.slice(0, INSPECTION.changes);
 }
-
-const notComplete = () =>
-  new TerminalError('no sync has completed on this gateway, so there is nothing to compare its files with', {
-    code: 'inspection.notComplete',
-    reason: 'NotComplete',
-  });
 
 function candidateOf({ record, reason, live }: DriftedFile, leftOut: LeftOut | undefined): Candidate {
   const { path, source, blob, executable, mode, lfs = false } = record;
@@ -76,12 +75,9 @@ function candidateOf({ record, reason, live }: DriftedFile, leftOut: LeftOut | u
   };
 }
 
-/** Rendered files have no content in git, and files that the agent didn't write aren't its to show. */
-function whyNot({ inputs, patches, found, symlink }: DriftedFile['record']): LeftOut | undefined {
-  if (symlink) return 'noFile';
-  if (found) return 'foreign';
-  if (inputs) return 'template';
-  return patches === undefined ? undefined : 'patched';
+/** A patched file isn't the one in git. */
+function whyNot(record: DriftedFile['record']): LeftOut | undefined {
+  return whyHidden(record) ?? (record.patches === undefined ? undefined : 'patched');
 }
 
 /** Fetches delivered content that a recreated clone lacks. If the server is unavailable, leaves the content out. */

@@ -1,3 +1,4 @@
+import { TerminalError } from '../../shared/errors.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
 import type { SyncDependencies } from '../sync/sync-dependencies.ts';
 
@@ -22,3 +23,17 @@ export async function withLookup<T>(
     }),
   );
 }
+
+/** Thrown if the files have no release to compare with. */
+export const notComplete = () =>
+  new TerminalError('no sync has completed on this gateway, so there is nothing to compare its files with', {
+    code: 'inspection.notComplete',
+    reason: 'NotComplete',
+  });
+
+/** Thrown if the spec lacks the profile of the gateway. */
+export const noProfile = (name: string, names: string[]) =>
+  new TerminalError(`the GatewaySync has no profile named ${name}, only ${names.toSorted().join(', ')}`, {
+    code: 'inspection.noProfile',
+    reason: 'ProfileInvalid',
+  });

@@ -23,8 +23,11 @@ export interface InspectorOptions {
   log: Logger;
 }
 
-/** Minimum time between the starts of two inspections (ms), so that clients can't keep the gateway busy. */
-const APART_MS = 5_000;
+/**
+ * Minimum times between the starts of two inspections (ms), so that clients can't keep the gateway busy. A part of a file
+ * needs no scan: it is read and sealed within a tenth of a second, and the API server gets at most 256 KiB a second.
+ */
+const APART_MS = { scan: 5_000, part: 1_000 };
 const LOOK_MS = 60_000;
 /** Maximum length of a problem in a result. */
 const PROBLEM_LENGTH = 2_000;
@@ -39,6 +42,7 @@ export class Inspector implements Job {
   #answered: string | undefined;
   #shown: string | undefined;
   #startedAt = Number.NEGATIVE_INFINITY;
+  #scannedAt = Number.NEGATIVE_INFINITY;
   #expiry: NodeJS.Timeout | undefined;
 
   constructor(options: InspectorOptions) {
@@ -61,7 +65,9 @@ export class Inspector implements Job {
 
   get dueMs(): number {
     if (!this.#question || this.#question.id === this.#answered) return Number.POSITIVE_INFINITY;
-    return Math.max(0, this.#startedAt + APART_MS - performance.now());
+    const isPart = this.#question.kind === 'content';
+    const dueAt = Math.max(this.#startedAt + APART_MS.part, isPart ? 0 : this.#scannedAt + APART_MS.scan);
+    return Math.max(0, dueAt - performance.now());
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -69,9 +75,10 @@ export class Inspector implements Job {
     const resource = this.#resource;
     if (!question || this.dueMs > 0 || !resource) return;
     this.#startedAt = performance.now();
+    if (question.kind !== 'content') this.#scannedAt = this.#startedAt;
     const answer = await this.#answer(question, resource, signal);
     if (answer) await this.#say(answer, question);
-    if (question.kind === 'drift' || signal.aborted) return;
+    if (question.kind !== 'diff' || signal.aborted) return;
     await this.#options.tidy(resource, signal).catch((err) => {
       if (!signal.aborted) this.#options.log.warn({ err }, 'clone not tidied after an inspection');
     });

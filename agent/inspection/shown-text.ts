@@ -13,6 +13,13 @@ const PRIVATE_KEY = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY/;
 /** Checks whether a path looks like a secret's. */
 export const looksSecret = (path: string): boolean => SECRET_NAMES.some((pattern) => pattern.test(path));
 
+/** Maximum length of the start of a private key that identifies it. */
+export const KEY_MARK_BYTES = 160;
+
+/** Checks whether bytes contain the start of a private key, in UTF-8 or UTF-16. */
+export const hasPrivateKey = (content: Buffer): boolean =>
+  PRIVATE_KEY.test(content.toString('latin1').replaceAll('\0', ''));
+
 /** Content that users can see, or the reason why it is omitted. */
 export type Shown = { kind: 'text'; text: string } | { kind: 'leftOut'; why: LeftOut };
 

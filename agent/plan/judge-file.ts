@@ -69,9 +69,9 @@ function judgeMissing(file: DesiredFile, live: LiveEntry | undefined, input: Pla
 }
 
 /**
- * Judges a file that the agent didn't write. If its content is right, it is managed but never deleted, and a mode that
- * changes later is corrected. A mode that is wrong from the start is corrected as well, unless the file can be taken
- * over, which restores its mode later.
+ * Judges a file that the agent didn't write. If its content is right, it is managed but never deleted, a later edit
+ * stays if drift isn't repaired, and a mode that changes later is corrected. A mode that is wrong from the start is corrected as well, unless the file can be taken
+ * over, which keeps its mode.
  */
 function judgeForeign(file: DesiredFile, live: LiveFile, input: PlanInput): Judged {
   const { manifest, contents, values, settings } = input;
@@ -80,6 +80,8 @@ function judgeForeign(file: DesiredFile, live: LiveFile, input: PlanInput): Judg
   const content = contents?.get(path);
   const isAsFound = found?.found && live.sha256 === found.sha256 && !compareSource(file, found, values);
   const isRight = isAsFound || isSameContent(file, live, content);
+  const isEdited = found && live.sha256 !== found.sha256 && !compareSource(file, found, values);
+  if (isEdited && !isRight && staysDrifted(path, input)) return { kind: 'left', reason: 'Drifted' };
   const hasRightMode = hasMode(live, file, { record: undefined, groupWrite: settings.groupWrite });
   if (isRight && (found || hasRightMode || (settings.onConflict === 'refuse' && canCopy(live))))
     return right(file, live, { record: found, content: isAsFound ? found : content, isFound: true, input });
@@ -114,7 +116,7 @@ function compareSource(file: DesiredFile, owned: OwnedFile, values: TemplateValu
   return inputs && inputsHash(inputs.keys, values) !== inputs.hash ? 'ValuesChanged' : undefined;
 }
 
-const isRendered = (file: DesiredFile): boolean => file.template || file.patches !== undefined;
+export const isRendered = (file: DesiredFile): boolean => file.template || file.patches !== undefined;
 
 /** Compares git's ID for a file that is delivered unchanged, and the content of a rendered one. */
 function isSameContent(file: DesiredFile, live: LiveFile, content: PreviewedContent | undefined): boolean {
@@ -165,7 +167,7 @@ function recordOf(file: DesiredFile, live: LiveFile, { record, content, isFound 
   if (isRecorded) return record;
   const { inputs, lfs } = content ?? {};
   const patches = file.patches?.hash;
-  const { groupWrite, displaced } = record ?? {};
+  const { groupWrite } = record ?? {};
   const optional = withoutUndefined({
     link,
     mode,
@@ -174,7 +176,6 @@ function recordOf(file: DesiredFile, live: LiveFile, { record, content, isFound 
     lfs,
     groupWrite: groupWrite || undefined,
     found: isFound || undefined,
-    displaced,
     symlink: file.linkText === undefined ? undefined : (true as const),
   });
   return { path, source, blob, sha256, executable, fingerprint, ...optional };

@@ -21,12 +21,6 @@ export function isSameFingerprint(a: Fingerprint, { size, mtimeMs, ino }: Finger
   return a.size === size && a.mtimeMs === mtimeMs && a.ino === ino;
 }
 
-/** A file of others that the agent replaced: its name in `.sync-agent/taken-over`, and its size in bytes. */
-export interface DisplacedFile {
-  name: string;
-  size: number;
-}
-
 /** A file that the agent wrote, or found with the right content. */
 export interface OwnedFile {
   path: string;
@@ -54,8 +48,6 @@ export interface OwnedFile {
   fingerprint: Fingerprint;
   /** The agent found it with the right content: it is managed, but never deleted. */
   found?: boolean | undefined;
-  /** The file that was there before, to be restored. */
-  displaced?: DisplacedFile | undefined;
 }
 
 /** Returns the path in the repository that a mapping selects. */
@@ -86,8 +78,6 @@ export interface Applied {
 /** The tree that a destination links to (`publish: atomic`), by its name in `.sync-agent/trees`. */
 export interface TreeRecord {
   tree: string;
-  /** Name in `.sync-agent/taken-over` of the directory that was there before, to be restored. */
-  displaced?: string | undefined;
 }
 
 /** The agent's entries in the data volume, by path: it deletes nothing else. */

@@ -12,7 +12,7 @@ export type OnEntry = (path: string, kind: Kind) => void;
 const MIB = 1024 ** 2;
 /** Bytes of V8's heap that the program itself needs. */
 const PROGRAM = 16 * MIB;
-/** Bytes of V8's heap per entry and per character of its path; docs/how-to/sizing.md shows the measurements. */
+/** Bytes of V8's heap per entry and per character of its path; docs/how-to/sizing.md has the figures. */
 const COST = { file: { entry: 1450, character: 4 }, directory: { entry: 100, character: 1 } };
 
 /** V8's heap limit includes the space for new objects: three times `--max-semi-space-size` of the image. */

@@ -1,10 +1,11 @@
 import { isWithin } from '../../shared/domain/files/relative-path.ts';
 import { allDirectories, directoriesOf } from './directories.ts';
 import type { Drift } from './drift.ts';
-import { judgeFile, type WriteReason } from './judge-file.ts';
-import type { DisplacedFile, OwnedFile } from './manifest.ts';
+import { isRendered, judgeFile, type WriteReason } from './judge-file.ts';
+import type { Manifest, OwnedFile } from './manifest.ts';
 import { MountedPaths } from './mounted-paths.ts';
 import { findCollisions, foldName } from './name-collisions.ts';
+import { type Extent, overflow, type TakenOverExtent } from './overflow.ts';
 import { findConflicts, isRemovable } from './plan-conflicts.ts';
 import type { DesiredFile, DesiredTree, LiveEntry, LiveFile, LiveTree, PlanInput } from './plan-input.ts';
 import type { Publication } from './publication.ts';
@@ -22,15 +23,7 @@ export type Change =
       existing: LiveEntry;
       copied?: OwnedFile;
     }
-  | { kind: 'delete'; path: string; reason: 'NoLongerMapped'; inTheWay: boolean; existing: LiveFile }
-  /** The file that was there before the agent's file is restored. */
-  | {
-      kind: 'restore';
-      path: string;
-      reason: 'NoLongerMapped';
-      displaced: DisplacedFile;
-      existing: LiveFile | undefined;
-    };
+  | { kind: 'delete'; path: string; reason: 'NoLongerMapped'; inTheWay: boolean; existing: LiveFile };
 
 /** All changes, based on the scanned state of the disk. */
 export interface Plan {
@@ -48,6 +41,8 @@ export interface Plan {
   disowned: string[];
   /** Files that differ from the delivered ones, of those checked; none with `drift: ignore`. */
   drift: Drift[];
+  /** Files of others that the agent keeps; undefined if the plan adds some, or if it was made without them. */
+  takenOver?: TakenOverExtent | undefined;
   /** Whether only some of the files were checked, because the others are known to be unaffected. */
   isPartial: boolean;
 }
@@ -55,9 +50,6 @@ export interface Plan {
 /** `reason` is the report's reason for changing nothing. */
 export type PlanResult = { kind: 'plan'; plan: Plan } | { kind: 'refused'; reason: RefusalReason; problems: string[] };
 export type RefusalReason = 'PathConflict' | 'NameCollision' | 'NothingLeft' | 'TakenOverFull';
-
-/** Limits for kept files of others. */
-const DISPLACED_LIMITS = { files: 10_000, bytes: 1024 ** 3 };
 
 /**
  * Compares desired, owned, and existing files, and returns the changes between them. It is the only such algorithm: a
@@ -90,16 +82,24 @@ export function planChanges(given: PlanInput): PlanResult {
   const remaining = desired.files.size + desired.retained.size + (input.untouched ?? 0);
   if (remaining === 0 && disowned.length > 0 && !settings.allowEmpty)
     return refused('NothingLeft', [nothingLeft(disowned)]);
-  const overflow = displacedProblem(judged.writes, input);
-  if (overflow) return refused('TakenOverFull', [overflow]);
   const deletes = planDeletes(input).filter(({ path }) => !mounted.touches(path));
-  const isInTheWay = (change: Change) => change.kind === 'delete' && change.inTheWay;
-  const written = [...judged.writes, ...deletes.filter(({ kind }) => kind === 'restore')];
-  const directories = planDirectories(input, written, trees.publications);
+  const kept = [
+    ...judged.writes.flatMap((change) => replacedFile(change, input)),
+    ...replacedDirectories(trees.publications, input),
+  ];
+  // A changed file that is no longer mapped is kept even above the limit: it would block all syncs otherwise.
+  const problem = overflow(kept, input.takenOver);
+  if (problem) return refused('TakenOverFull', [problem]);
+  const keepsMore = kept.length > 0 || deletes.some((change) => keepsExisting(change, manifest));
+  const directories = planDirectories(input, judged.writes, trees.publications);
   return {
     kind: 'plan',
     plan: {
-      changes: [...deletes.filter(isInTheWay), ...judged.writes, ...deletes.filter((change) => !isInTheWay(change))],
+      changes: [
+        ...deletes.filter(({ inTheWay }) => inTheWay),
+        ...judged.writes,
+        ...deletes.filter(({ inTheWay }) => !inTheWay),
+      ],
       directories: { ...directories, prune: directories.prune.filter((directory) => !mounted.touches(directory)) },
       publications: trees.publications,
       retained: desired.retained,
@@ -107,6 +107,7 @@ export function planChanges(given: PlanInput): PlanResult {
       corrected: judged.corrected,
       disowned,
       drift: settings.drift === 'ignore' ? [] : [...judged.drift, ...trees.drift],
+      takenOver: keepsMore ? undefined : input.takenOver,
       isPartial: input.isPartial ?? false,
     },
   };
@@ -161,38 +162,35 @@ function withoutRenamed(input: PlanInput): PlanInput {
   return { ...input, live: { get } };
 }
 
-function displacedProblem(writes: Change[], { manifest, whole = manifest }: PlanInput): string | undefined {
-  const sizes = writes.flatMap((change) =>
-    change.kind === 'modify' && change.reason === 'TakenOver' && change.existing.kind === 'file'
-      ? [change.existing.fingerprint.size]
-      : [],
-  );
-  if (sizes.length === 0) return undefined;
-  for (const { displaced } of whole.files.values()) if (displaced) sizes.push(displaced.size);
-  const bytes = sizes.reduce((sum, size) => sum + size, 0);
-  if (sizes.length <= DISPLACED_LIMITS.files && bytes <= DISPLACED_LIMITS.bytes) return undefined;
-  const size = `${sizes.length} files that the agent did not write (${Math.ceil(bytes / 1024 ** 2)} MiB)`;
-  return `${size} would have to be kept in taken-over in the agent's directory, which holds at most ${DISPLACED_LIMITS.files} files and ${DISPLACED_LIMITS.bytes / 1024 ** 2} MiB: remove unneeded ones from the data volume, or exclude them`;
+/** Checks whether a change replaces or removes a file that might not be the agent's, so that it is kept. */
+export const keepsExisting = (change: Change, { files }: Pick<Manifest, 'files'>): boolean =>
+  change.kind === 'delete' ? change.existing.sha256 !== files.get(change.path)?.sha256 : change.reason === 'TakenOver';
+
+function replacedFile(change: Change, { contents }: PlanInput): Extent[] {
+  if (change.kind !== 'modify' || change.reason !== 'TakenOver' || change.existing.kind !== 'file') return [];
+  // Until the content is known, it could be that of the existing file.
+  if (isRendered(change.file) && !contents?.has(change.path)) return [];
+  return [{ entries: 1, bytes: change.existing.fingerprint.size }];
 }
 
-type Removal = Extract<Change, { kind: 'delete' | 'restore' }>;
+/** Their content only counts once it is there, because it isn't known before. */
+function replacedDirectories(publications: readonly Publication[], { writtenTrees }: PlanInput): Extent[] {
+  return publications
+    .filter(({ path, from }) => (from.kind === 'directory' && from.isForeign) || writtenTrees?.has(path))
+    .map(() => ({ entries: 1, bytes: 0 }));
+}
+
+type Removal = Extract<Change, { kind: 'delete' }>;
 
 /** Only deletes files that the agent wrote and that are still files: other entries aren't the agent's. */
 function planDeletes(input: PlanInput): Removal[] {
-  const { desired, manifest, live, folding } = input;
+  const { desired, live, folding } = input;
   const isFolded = folding?.case || folding?.unicode;
   const renamed = new Set(isFolded ? [...desired.files.keys()].map((path) => foldName(path, folding)) : []);
-  return unwantedPaths(input).flatMap((path): Removal[] => {
-    const { displaced, found } = manifest.files.get(path) ?? {};
+  return unwantedPaths(input).flatMap((path) => {
     const existing = live.get(path);
-    const isGone = existing === undefined && !found;
-    if (!isGone && (existing?.kind !== 'file' || !isRemovable(path, existing, input))) return [];
+    if (existing?.kind !== 'file' || !isRemovable(path, existing, input)) return [];
     const isInTheWay = desired.directories.has(path) || directoriesOf(path).some((at) => desired.files.has(at));
-    const canHaveDirectory = directoriesOf(path).every((at) => (live.get(at)?.kind ?? 'directory') === 'directory');
-    if (displaced && canHaveDirectory && !isInTheWay) {
-      return [{ kind: 'restore', path, reason: 'NoLongerMapped', displaced, existing }];
-    }
-    if (!existing) return [];
     const inTheWay = isInTheWay || (isFolded && renamed.has(foldName(path, folding))) || false;
     return [{ kind: 'delete', path, reason: 'NoLongerMapped', inTheWay, existing }];
   });
@@ -246,9 +244,8 @@ export function filesToPreview({ changes }: Plan, extent: 'all' | 'rendered' | '
   const files: DesiredFile[] = [];
   for (const change of changes) {
     if (!('file' in change) || isCopy(change) || change.file.linkText !== undefined) continue;
-    const isRendered = change.file.template || change.file.patches !== undefined;
     const isNeeded = extent === 'rendered' || guesses.has(change.reason);
-    if (extent === 'all' || (isRendered && isNeeded)) files.push(change.file);
+    if (extent === 'all' || (isRendered(change.file) && isNeeded)) files.push(change.file);
   }
   return files;
 }

@@ -32,7 +32,7 @@ function canRemove(path: string, input: PlanInput): boolean {
   const { desired, manifest, live } = input;
   const entry = live.get(path);
   if (manifest.directories.has(path) && (!entry || entry.kind === 'directory')) return true;
-  if (entry?.kind !== 'file' || desired.retained.has(path) || manifest.files.get(path)?.displaced) return false;
+  if (entry?.kind !== 'file' || desired.retained.has(path)) return false;
   return isRemovable(path, entry, input);
 }
 

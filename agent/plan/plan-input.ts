@@ -3,6 +3,7 @@ import type { ResolvedProfile } from '../../shared/domain/kubernetes/resolve-pro
 import type { RepairCounts } from './drift.ts';
 import type { FilePatches } from './file-patches.ts';
 import type { Fingerprint, Manifest, OwnedFile } from './manifest.ts';
+import type { TakenOverExtent } from './overflow.ts';
 import type { NameFolding } from './volume-traits.ts';
 
 /** An entry of the commit's tree. */
@@ -112,6 +113,10 @@ export interface PlanInput {
   ownDirectory?: string | undefined;
   /** Destinations of `publish: atomic`. If omitted, none. */
   roots?: TreeRoots;
+  /** Files of others that the agent keeps already. If omitted, none. */
+  takenOver?: TakenOverExtent;
+  /** If their limit is reached: destinations of trees whose removal would add to them. If omitted, none. */
+  writtenTrees?: ReadonlySet<string> | undefined;
   /** Owned files of trees that can't be linked to, and must be written again. If omitted, none. */
   unlinkable?: ReadonlySet<string>;
   /** Number of repairs of each file. If omitted, 0. */

@@ -7,11 +7,9 @@ export interface Publication {
   from:
     | { kind: 'absent' }
     | { kind: 'link'; tree: string }
-    /** `isForeign`: it is kept as a whole, and restored later. */
+    /** `isForeign`: it is kept as a whole. */
     | { kind: 'directory'; isForeign: boolean };
   to: 'link' | 'directory' | 'nothing';
-  /** The directory that was there before, to be restored: its name in `taken-over`. */
-  restores?: string | undefined;
   /** The change that a dry run lists, if any. */
   change?: LinkChange | undefined;
 }
@@ -22,11 +20,11 @@ export const hasGap = ({ from, to }: Publication): boolean =>
 
 /** The change of the entry at an atomic destination that a dry run lists. */
 export interface LinkChange {
-  kind: 'add' | 'modify' | 'delete' | 'restore';
+  kind: 'add' | 'modify' | 'delete';
   reason: 'New' | 'Missing' | 'Drifted' | 'TakenOver' | 'PublishChanged' | 'NoLongerMapped';
 }
 
-interface Link extends Pick<Publication, 'to' | 'from' | 'restores'> {
+interface Link extends Pick<Publication, 'to' | 'from'> {
   live: LiveRoot;
   record: TreeRecord | undefined;
   /** Whether files are still mapped to its path or below. */
@@ -34,12 +32,11 @@ interface Link extends Pick<Publication, 'to' | 'from' | 'restores'> {
 }
 
 /** Returns the change of an entry; undefined for a link that only leads to another tree because files change. */
-export function linkChange({ to, from, restores, live, record, isMapped }: Link): LinkChange | undefined {
+export function linkChange({ to, from, live, record, isMapped }: Link): LinkChange | undefined {
   const kind = from.kind === 'absent' ? 'add' : 'modify';
   if (to === 'directory') return { kind, reason: 'PublishChanged' };
   if (to === 'nothing') {
     const reason = isMapped ? 'PublishChanged' : 'NoLongerMapped';
-    if (restores !== undefined) return { kind: 'restore', reason };
     return from.kind === 'link' ? { kind: 'delete', reason } : undefined;
   }
   if (live.kind === 'link' && (!record || live.tree === record.tree)) return undefined;

@@ -15,7 +15,7 @@ export function countFiles({ changes, unchanged }: Counted): FileCounts {
   const count = (kind: Change['kind']) => changes.filter((change) => change.kind === kind).length;
   return {
     added: count('add'),
-    modified: count('modify') + count('restore'),
+    modified: count('modify'),
     deleted: count('delete'),
     unchanged,
   };

@@ -89,11 +89,9 @@ function planRoot({ path, to, isChanged }: PlannedRoot, input: PlanInput, plan: 
   const record = whole.trees.get(path);
   if (to === 'nothing') {
     const from = live.kind === 'link' ? live : ({ kind: 'absent' } as const);
-    const isFree = live.kind === 'link' || live.kind === 'absent';
-    const restores = isFree ? restoredBy(path, record, input) : undefined;
     const isMapped = input.desired.directories.has(path);
-    const change = linkChange({ to, from, restores, live, record, isMapped });
-    plan.publications.push({ path, to, from, restores, change });
+    const change = linkChange({ to, from, live, record, isMapped });
+    plan.publications.push({ path, to, from, change });
     return;
   }
   const isIntact = live.kind === 'link' && live.tree === record?.tree;
@@ -116,16 +114,6 @@ function leavingFrom(live: LiveRoot, record: TreeRecord | undefined): Publicatio
     : { kind: 'absent' };
 }
 
-/** Restores the earlier directory unless its path is needed, also for single files that were there before it. */
-function restoredBy(path: string, record: TreeRecord | undefined, input: PlanInput): string | undefined {
-  const { desired, manifest, whole = manifest } = input;
-  if (record?.displaced === undefined || desired.directories.has(path) || desired.files.has(path)) return undefined;
-  const hasEarlier = [...whole.files.values()].some(
-    (file) => file.displaced && rootOf(file.path, [path]) !== undefined,
-  );
-  return hasEarlier ? undefined : record.displaced;
-}
-
 /** Checks whether the file at a path is one that the plan deletes. */
 function isLeaving(path: string, input: PlanInput): boolean {
   const live = input.live.get(path);
@@ -146,7 +134,7 @@ function obstacle(path: string, live: LiveRoot, { to, input }: { to: Target; inp
   return `${path} is a directory in the data volume with files that the agent did not write, such as ${live.foreign[0]}, but the link to an atomic tree is needed there: remove them, or set onConflict to takeOver`;
 }
 
-/** Neither the directory as a whole nor its other entries alone could be restored later. */
+/** Programs would no longer find its other entries at their paths. */
 function mixedDirectory(path: string, foreign: readonly string[]): string {
   const names = `${foreign.slice(0, 5).join(', ')}${foreign.length > 5 ? ', and more' : ''}`;
   return `${path} contains files of the agent, and entries that the agent did not write: ${names}. publish: atomic would replace the whole directory, so move these entries to another directory, or specify another destination`;

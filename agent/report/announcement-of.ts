@@ -78,10 +78,11 @@ function announceFailure(memory: Memory, outcome: SyncOutcome<'failed'>): Announ
   const { message, code, reason, isWaiting, isFinal } = failure;
   const finding: Finding = { state: stateAfter(failure), reason, message };
   if (isFinal && intent.rollout !== undefined) finding.hasFailed = true;
-  const { isNews: _, ...announced } = compare(memory, finding, outcome);
+  const { isNews, ...announced } = compare(memory, finding, outcome);
   const fields = { ...logFields(intent), durationMs, code, err: error, result: isWaiting ? 'waiting' : 'error' };
   if (isWaiting) {
-    return { ...announced, log: { level: 'info', message: 'sync held back', fields }, figures: { syncPeriod: 0 } };
+    const level = isNews ? ('info' as const) : ('debug' as const);
+    return { ...announced, log: { level, message: 'sync held back', fields }, figures: { syncPeriod: 0 } };
   }
   return {
     ...announced,

@@ -72,4 +72,12 @@ export function describeFailure(error: unknown): Failure {
   return { ...plain, message, code: `data.${code}`, reason, isFinal };
 }
 
-export const stateAfter = ({ isWaiting }: Failure) => (isWaiting ? 'Pending' : 'Error');
+/** States of waits that aren't `Pending`: a standby is left alone on purpose, and users stay for too long. */
+const STATES: Partial<Record<string, 'Paused' | 'Error'>> = {
+  'gateway.standby': 'Paused',
+  'gateway.editorsStay': 'Error',
+};
+
+/** Returns the state of a gateway after a failed sync. */
+export const stateAfter = ({ isWaiting, code }: Failure): 'Paused' | 'Pending' | 'Error' =>
+  STATES[code] ?? (isWaiting ? 'Pending' : 'Error');

@@ -1,6 +1,8 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
+import { oneLine } from '../../shared/domain/text/text.ts';
 import type { Verification } from '../gateway/verification.ts';
 import { type Drift, MAX_REPAIRS } from '../plan/drift.ts';
+import { almostFull, type TakenOverExtent } from '../plan/overflow.ts';
 import type { Plan } from '../plan/plan-changes.ts';
 import { hasGap, linkChanges } from '../plan/publication.ts';
 import { describeChange, describeChanges } from '../plan/summarize-plan.ts';
@@ -14,13 +16,13 @@ export function describeSync(outcome: SyncOutcome<'synced' | 'planned'>, drift: 
   return outcome.kind === 'planned' ? plannedFinding(outcome) : syncedFinding(outcome, drift);
 }
 
-function plannedFinding({ intent, plan, ignored, ignoresModes = false }: SyncOutcome<'synced' | 'planned'>): Finding {
+function plannedFinding(outcome: SyncOutcome<'synced' | 'planned'>): Finding {
+  const { intent, plan, ignored, ignoresModes = false, takenOver } = outcome;
   const { commit, ref } = intent;
   const count = plan.changes.length + linkChanges(plan).length;
   const planned = `dry run: ${count} changes would deliver commit ${commit} (${ref})`;
-  const message = [planned, gaps(plan), ignoredAttributes(ignored), ignoresModes && IGNORED_MODES]
-    .filter(Boolean)
-    .join('; ');
+  const notes = [gaps(plan), ignoredAttributes(ignored), ignoresModes && IGNORED_MODES, ...keptFiles(takenOver)];
+  const message = [planned, ...notes].filter(Boolean).join('; ');
   return { state: 'DryRun', message, changes: describeChanges(plan, BOUNDS.changes) };
 }
 
@@ -32,16 +34,18 @@ function gaps({ publications }: Plan): string | undefined {
 }
 
 function syncedFinding(outcome: SyncOutcome<'synced' | 'planned'>, drift: readonly Drift[]): Finding {
-  const { intent, reloadError, ignored, ignoresModes = false, pointers, lockWeakness } = outcome;
+  const { intent, reloadError, notes = [], ignored, ignoresModes = false, takenOver, pointers, lockWeakness } = outcome;
   const failure = reloadError ? describeFailure(reloadError) : undefined;
   const messages = [
     failure &&
       `files of commit ${intent.commit} (${intent.ref}) delivered; gateway not notified yet: ${failure.message}`,
     describeDrift(drift, intent),
+    ...(failure ? [] : notes),
     ignoredAttributes(ignored),
     ignoresModes && IGNORED_MODES,
     plainPointers(pointers),
     lockWeakness && `the data volume is not locked (${lockWeakness}): make sure that no other pod syncs to it`,
+    ...keptFiles(takenOver), // last, because long messages are cut off
   ].filter(Boolean);
   const changes = drift
     .slice(0, BOUNDS.changes)
@@ -80,6 +84,16 @@ const IGNORED_MODES =
 function plainPointers(pointers: string[] = []): string | undefined {
   if (pointers.length === 0) return undefined;
   return `files look like Git LFS pointers, but no .gitattributes sets filter=lfs, so they were delivered unchanged: ${firstOf(pointers)}`;
+}
+
+/** Characters of a listed path: five of them leave room for other messages. */
+const LISTED = 100;
+
+function keptFiles(takenOver?: TakenOverExtent): (string | undefined)[] {
+  if (!takenOver || takenOver.names.length === 0) return [];
+  const { path, names } = takenOver;
+  const listed = firstOf(names.map((name) => oneLine(name, LISTED)));
+  return [almostFull(takenOver), `files of other programs are kept in ${path}: ${listed}`];
 }
 
 function firstOf(names: string[]): string {

@@ -1,4 +1,5 @@
 import type { Verification } from '../gateway/verification.ts';
+import type { TakenOverExtent } from '../plan/overflow.ts';
 import type { Plan } from '../plan/plan-changes.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import type { Finding } from './reports.ts';
@@ -19,6 +20,8 @@ interface Ended extends OfIntent {
   ignored?: ReadonlyMap<string, string>;
   /** Mapped files that look like Git LFS pointers and were delivered unchanged, by their paths in the repository. */
   pointers?: string[];
+  /** Files of others that the agent keeps. */
+  takenOver?: TakenOverExtent;
   /** Reason why the volume's lock doesn't keep other agents out; omitted if it does. */
   lockWeakness?: string | undefined;
   /** A mapping sets a mode, and the volume doesn't keep modes. */
@@ -29,6 +32,8 @@ interface Ended extends OfIntent {
   isUnchanged?: boolean;
   /** Author of the commit, if files changed and git could read it. */
   author?: string | undefined;
+  /** What the gateway has said about its last notification, set by the job. */
+  notes?: readonly string[];
   /** Set by the job if the gateway couldn't be notified. */
   reloadError?: unknown;
 }

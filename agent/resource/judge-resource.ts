@@ -43,11 +43,13 @@ export interface ReloadSettings {
   signal: ReloadSignal | undefined;
   /** Time limit for each call (ms). */
   timeoutMs: number;
+  /** Time for which a change waits for editors before that is an error (ms). */
+  designerTimeoutMs: number;
 }
 
 /** Settings of `spec.gateway.verify`; times in milliseconds. */
 export interface VerificationSettings {
-  requests: { path: string; expectStatus?: number | undefined }[];
+  requests: VerifyRequest[];
   forMs: number;
   intervalMs: number;
   failureThreshold: number;
@@ -61,10 +63,14 @@ export type ReloadRequest = Omit<ReloadCall, 'method' | 'timeout'> & {
   timeoutMs: number;
 };
 
+/** A request of a health check; GET without a method. */
+export type VerifyRequest = NonNullable<NonNullable<GatewaySyncSpec['gateway']['verify']>['requests']>[number];
+
 /** A signal for the oldest process with this name. */
 export type ReloadSignal = NonNullable<Reload['signal']>;
 
 const RELOAD_TIMEOUT_MS = 10_000;
+const DESIGNER_TIMEOUT_MS = 300_000;
 const VERIFICATION = { forMs: 60_000, intervalMs: 5_000, failureThreshold: 3 };
 
 /** Instruction of the resource to the agent. If `startPolicy` is undefined, it is unknown. */
@@ -183,7 +189,15 @@ export function reloadSettings({ gateway }: { gateway: GatewaySyncSpec['gateway'
     method: request.method ?? 'POST',
     timeoutMs: parseDuration(request.timeout ?? '') ?? timeoutMs,
   }));
-  return { preset, requests: timed, readyPath, touchFile: touchFile && normalForm(touchFile), signal, timeoutMs };
+  return {
+    preset,
+    requests: timed,
+    readyPath,
+    touchFile: touchFile && normalForm(touchFile),
+    signal,
+    timeoutMs,
+    designerTimeoutMs: parseDuration(gateway?.ignition?.designerTimeout ?? '') ?? DESIGNER_TIMEOUT_MS,
+  };
 }
 
 /** Returns the settings of the verification with their defaults; undefined if there is none. */

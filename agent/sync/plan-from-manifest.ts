@@ -29,7 +29,7 @@ export async function isRecorded(
  */
 export async function planFromManifest(
   aim: SyncAim,
-  dependencies: Pick<SyncDependencies, 'mounts' | 'signatures' | 'heapBytes' | 'root' | 'baseline'>,
+  dependencies: Pick<SyncDependencies, 'mounts' | 'signatures' | 'heapBytes' | 'root' | 'baseline' | 'onTakenOver'>,
 ): Promise<Plan | undefined> {
   const { manifest } = aim;
   if (!(await isRecorded(aim, dependencies))) return undefined;

@@ -1,4 +1,5 @@
 import { isWithin } from '../../shared/domain/files/relative-path.ts';
+import { excludesOf } from '../../shared/domain/kubernetes/resolve-profile.ts';
 import { previewContents } from '../content/deliver-content.ts';
 import { type CommitAttributes, NO_ATTRIBUTES } from '../git/check-attributes.ts';
 import { attributesFilesAbove, isAttributesFile } from '../plan/content-attributes.ts';
@@ -7,10 +8,12 @@ import { excludeFilter } from '../plan/exclude-filter.ts';
 import { MemoryBudget } from '../plan/memory-budget.ts';
 import { MountedPaths } from '../plan/mounted-paths.ts';
 import { narrowChange } from '../plan/narrow-change.ts';
+import { usedShare } from '../plan/overflow.ts';
 import { filesToPreview, type Plan, type PlanResult, planChanges } from '../plan/plan-changes.ts';
 import type { DesiredFile, DesiredTree, PlanInput, PreviewedContents, TreeChange } from '../plan/plan-input.ts';
 import { treeRoots } from '../plan/trees.ts';
-import { recordedRoots, scanRoots } from '../volume/scan/scan-roots.ts';
+import { takenOverExtent } from '../volume/scan/extent-of.ts';
+import { changedTrees, recordedRoots, scanRoots } from '../volume/scan/scan-roots.ts';
 import { isUntouched, scanTree } from '../volume/scan/scan-tree.ts';
 import { checkReach } from './check-reach.ts';
 import { listEntries, type Repository } from './list-entries.ts';
@@ -20,7 +23,7 @@ import { dryRunKeyOf, recipeOf, type SyncAim, syncProblems } from './sync-aim.ts
 import type { SyncDependencies } from './sync-dependencies.ts';
 
 /** What a plan is made with. */
-type Planning = Repository & Pick<SyncDependencies, 'lfs' | 'root' | 'lock' | 'mounts' | 'baseline'>;
+type Planning = Repository & Pick<SyncDependencies, 'lfs' | 'root' | 'lock' | 'mounts' | 'baseline' | 'onTakenOver'>;
 
 /** A plan, and what it is based on. */
 interface Planned extends LaidOut {
@@ -65,7 +68,7 @@ interface LaidOut {
 /** Lists the commit, and lays out its files as the profile specifies. Throws {@link TerminalError}. */
 export async function layOut(aim: SyncAim, dependencies: Repository): Promise<LaidOut> {
   const { intent, mappings, manifest } = aim;
-  const isExcluded = excludeFilter(intent.profile.excludePatterns);
+  const isExcluded = excludeFilter(excludesOf(intent.profile));
   const { entries, listed, roots, hasLinks, texts } = await listEntries(isExcluded, aim, dependencies);
   const result = desiredTree({ mappings, entries, listed, texts, isExcluded, owned: manifest.files.values() });
   if (result.kind === 'problems') throw syncProblems('ProfileInvalid', result.problems);
@@ -88,7 +91,7 @@ type PlanPart = Pick<PlanInput, 'desired' | 'manifest' | 'untouched' | 'isPartia
 export async function planInputOf(
   part: PlanPart,
   aim: SyncAim,
-  dependencies: Pick<SyncDependencies, 'root' | 'baseline' | 'mounts'>,
+  dependencies: Pick<SyncDependencies, 'root' | 'baseline' | 'mounts' | 'onTakenOver'>,
 ): Promise<PlanInput> {
   const { root, baseline, mounts } = dependencies;
   const { intent, values, signal, mappings, manifest: whole } = aim;
@@ -119,7 +122,12 @@ export async function planInputOf(
   const roots = { wanted, live: await scan(root, [...wanted, ...whole.trees.keys()], whole) };
   const { repairs, unlinkable } = baseline;
   const places = { mounts, ownDirectory };
-  return { ...part, whole, live, roots, values, settings: intent.profile, folding, repairs, unlinkable, ...places };
+  const takenOver = await takenOverExtent(root);
+  const share = usedShare(takenOver);
+  dependencies.onTakenOver(share);
+  const writtenTrees = share >= 1 ? await changedTrees(root, whole) : undefined;
+  const volume = { live, roots, takenOver, writtenTrees, folding, repairs, unlinkable };
+  return { ...part, ...volume, whole, values, settings: intent.profile, ...places };
 }
 
 /** A plan, and the contents that it is based on. */
@@ -195,8 +203,8 @@ async function narrowSync(
   for (const { path } of changes) budget.take(path, 'file');
   const isTrusted = !isSameCommit && baseline.isFresh(intent.profile.syncPeriod);
   if (!isTrusted && !(await isUntouched(root, manifest))) return undefined;
-  const { excludePatterns, prune } = intent.profile;
-  const isExcluded = excludeFilter(excludePatterns);
+  const { prune } = intent.profile;
+  const isExcluded = excludeFilter(excludesOf(intent.profile));
   const narrowed = narrowChange({ mappings, changes, manifest, values, isExcluded, prune });
   if (!narrowed) return undefined;
   const attributes = await narrowAttributes(changes, narrowed, aim, dependencies);

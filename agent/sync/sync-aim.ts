@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { type RenderedMapping, renderMappings } from '../../shared/domain/files/render-mappings.ts';
 import type { TemplateValues } from '../../shared/domain/files/render-template.ts';
 import { globProblems } from '../../shared/domain/files/validate-profiles.ts';
+import { excludesOf } from '../../shared/domain/kubernetes/resolve-profile.ts';
 import { type Problem, TerminalError } from '../../shared/errors.ts';
 import { currentValues } from '../content/current-values.ts';
 import type { Manifest } from '../plan/manifest.ts';
@@ -52,8 +53,8 @@ function mappingsOf({ profile }: Intent, values: TemplateValues): RenderedMappin
 
 /** Hash of all settings that determine the files, except for the commit and the values in templates. */
 export function recipeOf({ intent, mappings }: SyncAim, { mounts }: Pick<SyncDependencies, 'mounts'>): string {
-  const { excludePatterns, links, checks, onConflict, drift, prune, groupWrite } = intent.profile;
-  const from = [excludePatterns, links, intent.submodules];
+  const { links, checks, onConflict, drift, prune, groupWrite } = intent.profile;
+  const from = [excludesOf(intent.profile), links, intent.submodules];
   const settings = [...from, onConflict, drift, prune, groupWrite, intent.reload.touchFile];
   // Without checks, the hash is the same as that of an agent that has none.
   return hash('sha256', JSON.stringify([mappings, [...settings, ...checks], mounts]));

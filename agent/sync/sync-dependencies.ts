@@ -32,4 +32,6 @@ export interface SyncDependencies {
   log: Logger;
   /** Called with the duration of each fetch in seconds. */
   onFetch: (seconds: number) => void;
+  /** Called with the used share of the limit for kept files, each time that they are counted. */
+  onTakenOver: (share: number) => void;
 }

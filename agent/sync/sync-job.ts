@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../../shared/domain/limits/backoff.ts';
 import { spreadPause, timerMs } from '../../shared/domain/text/duration.ts';
-import { codeOf } from '../../shared/errors.ts';
+import { codeOf, WaitingError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Verification } from '../gateway/verification.ts';
 import type { Verifier } from '../gateway/verifier.ts';
@@ -47,6 +47,8 @@ export interface SyncJobOptions {
   isAtHand: (intent: Intent) => Promise<boolean>;
   /** Notifies the gateway of changes that it doesn't know about, and returns whether there were any. */
   notify: (intent: Intent) => Promise<boolean>;
+  /** What the gateway has said about the last notification. */
+  notesOf: (intent: Intent) => readonly string[];
   /** Checks the gateway's health in the background. */
   verifier: Verifier;
   /** Returns the release that is completely in the data volume, if any. */
@@ -237,8 +239,9 @@ export class SyncJob implements Job {
     const reloadError = outcome.kind === 'synced' ? await this.#notify(intent) : undefined;
     const isInPlace = outcome.kind === 'synced' && !reloadError;
     if (outcome.isUnchanged) this.#options.verifier.skip(intent);
-    const verification = isInPlace ? this.#verify(intent) : this.#options.verifier.stateOf(intent);
-    await this.#options.announcer.announce({ ...outcome, verification, reloadError });
+    const verification = isInPlace ? this.#verify(intent) : this.#healthAfter(reloadError, intent);
+    const notes = this.#options.notesOf(intent);
+    await this.#options.announcer.announce({ ...outcome, verification, reloadError, notes });
     this.#failures = 0;
     if (!intent.profile.dryRun) this.#failedSyncs = 0;
     if (!outcome.isWithoutGit) this.#commit = intent.commit;
@@ -290,13 +293,21 @@ export class SyncJob implements Job {
     const failure = describeFailure(error);
     this.#failures += 1;
     if (!failure.isWaiting && !intent.profile.dryRun) this.#failedSyncs += 1;
-    const { announcer, verifier } = this.#options;
-    await announcer.announce({ kind: 'failed', intent, verification: verifier.stateOf(intent), error, durationMs });
-    // The agent leaves the volume as the last complete sync left it.
-    if (codeOf(error) === STATE_IN_DATA) this.#mayStart = true;
+    const verification = this.#healthAfter(error, intent);
+    await this.#options.announcer.announce({ kind: 'failed', intent, verification, error, durationMs });
+    // The agent leaves the volume as the last complete sync, or the gateway, left it.
+    if (codeOf(error) === STATE_IN_DATA || isStandby(error)) this.#mayStart = true;
     await this.#startOnLastGood(intent.profile.startPolicy);
     const pauseMs = spreadPause(failure.retryAfterMs, Math.random());
     return failure.isWaiting ? pauseMs : Math.max(pauseMs, backoffMs(this.#failures, RETRY_BACKOFF, Math.random()));
+  }
+
+  /** Returns the gateway's health after an error, or without one. A standby isn't verified. */
+  #healthAfter(error: unknown, intent: Intent): Verification | undefined {
+    const { verifier } = this.#options;
+    if (!isStandby(error)) return verifier.stateOf(intent);
+    verifier.keepOnly(undefined);
+    return undefined;
   }
 
   /** Lets the gateway start with the last good files if allowed. An unknown policy is that of the last sync. */
@@ -308,3 +319,5 @@ export class SyncJob implements Job {
     this.#mayStart = true;
   }
 }
+
+const isStandby = (error: unknown): boolean => error instanceof WaitingError && error.reason === 'Standby';

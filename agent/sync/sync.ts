@@ -1,10 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Applied } from '../plan/manifest.ts';
+import { usedShare } from '../plan/overflow.ts';
 import type { Plan } from '../plan/plan-changes.ts';
 import { USUAL_TRAITS } from '../plan/volume-traits.ts';
 import type { SyncOutcome } from '../report/sync-outcome.ts';
 import type { Intent } from '../resource/judge-resource.ts';
+import { hasJournal } from '../volume/manifest/journal.ts';
 import { applyChanges } from '../volume/moves/apply-changes.ts';
+import { takenOverExtent } from '../volume/scan/extent-of.ts';
 import { UnlinkableError } from '../volume/trees/build-trees.ts';
 import { checkFiles } from './check-files.ts';
 import { holdVolume } from './hold-volume.ts';
@@ -29,8 +32,9 @@ import { withRemedies } from './with-remedies.ts';
 //   SyncOutcome       what the sync has done                                            here
 //   Finding           the part of the outcome that the report shows, if it is new       report/announcement-of.ts
 //
-// `sync-job.ts` decides when a sync is due. Afterwards, it notifies the gateway, begins to verify its health, and
-// announces the outcome (report/announcer.ts), which report/reports.ts writes in the background.
+// `sync-job.ts` decides when a sync is due. It also takes the last two steps, because a sync that the resource no longer
+// wants skips them: it notifies the gateway and begins to verify its health, and announces the outcome
+// (report/announcer.ts), which report/reports.ts writes in the background.
 
 /** Result of a sync or a dry run. */
 export type Synced = SyncOutcome<'synced' | 'planned'>;
@@ -70,6 +74,7 @@ async function takeSteps(
   { signal, ...known }: Pick<SyncAim, 'signal' | 'isRefetch' | 'isUnchanged'>,
 ): Promise<Synced> {
   await holdVolume(intent, dependencies);
+  if (!intent.profile.dryRun) await dependencies.gateway.checkRole(intent, signal);
   dependencies.baseline.onBegin(intent);
   const aim = { ...(await aimOf(intent, dependencies, signal)), ...known };
   const delivered = await planIfDelivered(aim, dependencies);
@@ -94,14 +99,16 @@ async function takeSteps(
 async function outcomeOf(
   plan: Plan,
   intent: Intent,
-  dependencies: Pick<SyncDependencies, 'root' | 'manifestFile' | 'lock'>,
+  dependencies: Pick<SyncDependencies, 'root' | 'manifestFile' | 'lock' | 'onTakenOver'>,
 ): Promise<Synced> {
-  const { root, manifestFile, lock } = dependencies;
+  const { root, manifestFile, lock, onTakenOver } = dependencies;
   const hasModes = intent.profile.mappings.some(({ mode }) => mode !== undefined);
   const ignoresModes = hasModes && root.traitsBy(await manifestFile.read()).keepsModes !== true;
-  if (intent.profile.dryRun) return { kind: 'planned', intent, plan, ignoresModes };
+  const takenOver = plan.takenOver ?? (await takenOverExtent(root));
+  onTakenOver(usedShare(takenOver));
+  if (intent.profile.dryRun) return { kind: 'planned', intent, plan, ignoresModes, takenOver };
   const pointers = await plainPointers(dependencies);
-  return { kind: 'synced', intent, plan, ignoresModes, pointers, lockWeakness: lock.weakness };
+  return { kind: 'synced', intent, plan, ignoresModes, takenOver, pointers, lockWeakness: lock.weakness };
 }
 
 /** Returns the repository paths of Git LFS pointers that were delivered unchanged because no attribute marks them. */
@@ -166,9 +173,10 @@ async function deliver(plan: Plan, aim: SyncAim, dependencies: SyncDependencies)
   if (!hasChanges && !hasRecords) return;
   signal.throwIfAborted();
   // Nothing is staged while a user is editing. Editors who start later are detected before the first file moves.
-  if (hasChanges) await gateway.checkEditors(intent);
+  const paths = [...plan.changes, ...plan.publications].map(({ path }) => path);
+  if (hasChanges) await gateway.checkEditors(intent, paths, signal);
   const beforeMoves = async () => {
-    await gateway.beforeChange(intent, signal);
+    await gateway.beforeChange(intent, paths, signal);
     verifier.beforeChange(intent);
   };
   const target = {
@@ -182,10 +190,16 @@ async function deliver(plan: Plan, aim: SyncAim, dependencies: SyncDependencies)
     log,
     signal,
   };
-  await applyChanges(plan, target, applied).catch((error) => {
+  try {
+    await applyChanges(plan, target, applied);
+  } catch (error) {
     baseline.forget();
+    // The next sync undoes a change that is still in the journal.
+    if (!hasJournal(root)) await gateway.onUndone(intent, signal);
     throw error;
-  });
+  } finally {
+    gateway.onChanged();
+  }
 }
 
 function appliedBy(plan: Plan, aim: SyncAim, dependencies: Pick<SyncDependencies, 'root' | 'mounts'>): Applied {

@@ -3,6 +3,7 @@ import type { FileToCheck } from '../../agent/plan/files-to-check.ts';
 import type { DesiredFile } from '../../agent/plan/plan-input.ts';
 import type { TemplateValues } from '../../shared/domain/files/render-template.ts';
 import { specRef } from '../../shared/domain/git/spec-ref.ts';
+import { linksOnDisk } from './follow-checkout.ts';
 import { listConverted, requireRoot } from './inspect-checkout.ts';
 import { listCheckout, readCommit } from './list-checkout.ts';
 import { planCheckout } from './plan-checkout.ts';
@@ -53,7 +54,8 @@ export async function checkCheckout(
   const commit = await readCommit(directory);
   const listing = await listCheckout(directory, { submodules: spec.git.submodules ?? false });
   const identity = { ...names, podUid: '', crName: metadata.name };
-  const plan = await planCheckout(gatewaySync, { directory, listing }, { identity, labels, ref, commit });
+  const checkedOut = { listing, readLink: linksOnDisk(directory) };
+  const plan = await planCheckout(gatewaySync, checkedOut, { identity, labels, ref, commit });
   if (plan.kind === 'problems') {
     const submodules = spec.git.submodules ? listing.entries.filter(({ kind }) => kind === 'submodule') : [];
     const missing = submodules.map(({ path }) => path);

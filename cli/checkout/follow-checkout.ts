@@ -10,9 +10,11 @@ import { isWithin } from '../../shared/domain/files/relative-path.ts';
 import { causeOf } from '../../shared/domain/text/message-of.ts';
 import type { CheckoutListing } from './list-checkout.ts';
 
+/** Reads the text of a link by its path in the repository. */
+export type ReadLink = (path: string) => Promise<LinkText>;
+
 interface CheckoutScope {
-  /** Root of the checkout. */
-  directory: string;
+  readLink: ReadLink;
   /** Sources of the mappings. */
   sources: string[];
   isExcluded: (path: string) => boolean;
@@ -22,26 +24,25 @@ interface CheckoutScope {
 /** Entries below the sources, with those that links lead to in the place of the links. */
 type Followed = { kind: 'entries'; entries: TreeEntry[] } | { kind: 'problems'; problems: string[] };
 
-/** Returns the entries of a checkout as they are on disk, and the texts of the links below the sources. */
+/** Returns the entries of a checkout with links by their paths, and the texts of the links below the sources. */
 export async function readLinks(
   { entries }: CheckoutListing,
-  { directory, sources }: Pick<CheckoutScope, 'directory' | 'sources'>,
+  { readLink, sources }: Pick<CheckoutScope, 'readLink' | 'sources'>,
 ): Promise<{ listed: TreeEntry[]; texts: Map<string, LinkText> }> {
   const texts = new Map<string, LinkText>();
   for (const { kind, path } of entries) {
-    if (kind === 'link' && sources.some((source) => isWithin(path, source)))
-      texts.set(path, await readLink(join(directory, path)));
+    if (kind === 'link' && sources.some((source) => isWithin(path, source))) texts.set(path, await readLink(path));
   }
-  return { listed: entries.map(asOnDisk), texts };
+  return { listed: entries.map(byPath), texts };
 }
 
 /** On disk, links with the same blob can have different targets. */
-const asOnDisk = (entry: TreeEntry): TreeEntry => (entry.kind === 'link' ? { ...entry, blob: entry.path } : entry);
+const byPath = (entry: TreeEntry): TreeEntry => (entry.kind === 'link' ? { ...entry, blob: entry.path } : entry);
 
-/** Follows the links of a checkout as the agent does in a commit, with the targets that they have on disk. */
+/** Follows the links of a checkout as the agent does in a commit. */
 export async function followCheckout({ entries, modules }: CheckoutListing, scope: CheckoutScope): Promise<Followed> {
-  const { directory, submodules } = scope;
-  const tree = new RepositoryTree([''], entries.map(asOnDisk));
+  const { readLink, submodules } = scope;
+  const tree = new RepositoryTree([''], entries.map(byPath));
   const texts = new Map<string, LinkText>();
   const resolver = new LinkResolver({ tree, texts, modules, submodules, onRequest: () => {} });
   const followed: TreeEntry[] = [];
@@ -50,7 +51,7 @@ export async function followCheckout({ entries, modules }: CheckoutListing, scop
   const follower = new LinkFollower({ sources, isExcluded, resolver, onEntry, onCopy: () => {} });
   for (;;) {
     const requests = resolver.takeRequests();
-    for (const path of requests.texts) texts.set(path, await readLink(join(directory, path)));
+    for (const path of requests.texts) texts.set(path, await readLink(path));
     if (requests.texts.size === 0) {
       const missing = [...requests.paths].map((path) => `${path}: in a submodule that isn't checked out`);
       if (missing.length > 0) return { kind: 'problems', problems: missing };
@@ -62,11 +63,14 @@ export async function followCheckout({ entries, modules }: CheckoutListing, scop
   }
 }
 
-async function readLink(path: string): Promise<LinkText> {
-  try {
-    const text = await readlink(path, { encoding: 'buffer' });
-    return linkText(text.length > MAX_LINK_BYTES ? undefined : text);
-  } catch (error) {
-    return { kind: 'broken', text: '…', reason: causeOf(error) };
-  }
-}
+/** Returns a function that reads the targets that links have on disk. */
+export const linksOnDisk =
+  (directory: string): ReadLink =>
+  async (path) => {
+    try {
+      const text = await readlink(join(directory, path), { encoding: 'buffer' });
+      return linkText(text.length > MAX_LINK_BYTES ? undefined : text);
+    } catch (error) {
+      return { kind: 'broken', text: '…', reason: causeOf(error) };
+    }
+  };

@@ -39,9 +39,13 @@ export async function listCheckout(
 }
 
 async function listFiles(directory: string): Promise<TreeEntry[]> {
-  const output = await git(directory, ['ls-files', '-z', '--stage']);
+  return entriesOf(await git(directory, ['ls-files', '-z', '--stage']));
+}
+
+/** Reads the output of `git ls-files -z --stage` or `git ls-tree -rz`. */
+export function entriesOf(output: string): TreeEntry[] {
   return output.split('\0').flatMap((record) => {
-    const [, mode = '', blob = '', path = ''] = /^(\d+) ([0-9a-f]+) \d\t(.*)$/s.exec(record) ?? [];
+    const [, mode = '', blob = '', path = ''] = /^(\d+) (?:[a-z]+ )?([0-9a-f]+)(?: \d)?\t(.*)$/s.exec(record) ?? [];
     if (path === '') return [];
     if (path.includes('\uFFFD')) return [{ path, blob, kind: 'unreadable' as const, executable: false }];
     return [{ path, blob, kind: KINDS[mode] ?? ('file' as const), executable: mode === '100755' }];

@@ -3,24 +3,31 @@ import { excludeFilter } from '../../agent/plan/exclude-filter.ts';
 import { type FileToCheck, matchChecks } from '../../agent/plan/files-to-check.ts';
 import type { DesiredFile } from '../../agent/plan/plan-input.ts';
 import { type TemplateSources, templateValues } from '../../agent/plan/template-values.ts';
-import { renderMappings } from '../../shared/domain/files/render-mappings.ts';
+import { type RenderedMapping, renderMappings } from '../../shared/domain/files/render-mappings.ts';
 import type { TemplateValues } from '../../shared/domain/files/render-template.ts';
 import { globProblems } from '../../shared/domain/files/validate-profiles.ts';
-import { type ResolvedProfile, resolveProfile } from '../../shared/domain/kubernetes/resolve-profile.ts';
+import { excludesOf, type ResolvedProfile, resolveProfile } from '../../shared/domain/kubernetes/resolve-profile.ts';
 import { Problem } from '../client/problem.ts';
-import { followCheckout, readLinks } from './follow-checkout.ts';
+import { followCheckout, type ReadLink, readLinks } from './follow-checkout.ts';
 import type { CheckoutListing } from './list-checkout.ts';
 import type { GatewaySyncManifest } from './read-gateway-sync.ts';
 
 /** The files that a gateway would get from a checkout, without their content. */
 export type CheckoutPlan =
   | { kind: 'problems'; problems: string[] }
-  | { kind: 'plan'; files: DesiredFile[]; checks: FileToCheck[]; values: TemplateValues };
+  | {
+      kind: 'plan';
+      files: DesiredFile[];
+      checks: FileToCheck[];
+      values: TemplateValues;
+      mappings: RenderedMapping[];
+      isExcluded: (source: string) => boolean;
+    };
 
 /** Plans the files of an empty gateway, with the same code as the agent. Throws `Problem` if the profile is missing. */
 export async function planCheckout(
-  { spec }: GatewaySyncManifest,
-  { directory, listing }: { directory: string; listing: CheckoutListing },
+  { spec }: Pick<GatewaySyncManifest, 'spec'>,
+  { listing, readLink }: { listing: CheckoutListing; readLink: ReadLink },
   sources: Omit<TemplateSources, 'vars'>,
 ): Promise<CheckoutPlan> {
   const profile = findProfile(spec.sync, sources.identity.profile);
@@ -28,10 +35,10 @@ export async function planCheckout(
   const rendered = renderMappings(profile.mappings, values);
   const problems = [...(rendered.kind === 'problems' ? rendered.problems : []), ...globProblems(profile)];
   if (rendered.kind === 'problems' || problems.length > 0) return { kind: 'problems', problems };
-  const isExcluded = excludeFilter(profile.excludePatterns);
+  const isExcluded = excludeFilter(excludesOf(profile));
   const { mappings } = rendered;
   const scope = {
-    directory,
+    readLink,
     sources: mappings.flatMap(({ source, keptLinks }) => (keptLinks === undefined ? [source] : [])),
     isExcluded,
     submodules: spec.git.submodules ?? false,
@@ -42,11 +49,11 @@ export async function planCheckout(
       : await followCheckout(listing, scope);
   if (followed.kind === 'problems') return followed;
   const kept = mappings.flatMap(({ source, keptLinks }) => (keptLinks === undefined ? [] : [source]));
-  const links = await readLinks(listing, { directory, sources: kept });
+  const links = await readLinks(listing, { readLink, sources: kept });
   const result = desiredTree({ mappings, entries: followed.entries, ...links, isExcluded, owned: [] });
   if (result.kind === 'problems') return result;
   const files = [...result.tree.files.values()];
-  return { kind: 'plan', files, checks: matchChecks(profile.checks, files), values };
+  return { kind: 'plan', files, checks: matchChecks(profile.checks, files), values, mappings, isExcluded };
 }
 
 function findProfile(sync: GatewaySyncManifest['spec']['sync'], name: string): ResolvedProfile {

@@ -87,6 +87,7 @@ function checkState(
     return fail('report/error', `its agent reports an error${words || ' without details'}`, advice);
   if (hasFailed)
     return fail('report/failed', `cannot deliver the commit${words}`, { todo: inCommit, page: 'how-to/roll-back.md' });
+  if (reason === 'Standby') return ok('report/standby', `its files do not change${words}`);
   if (state === 'Paused')
     return warn(
       'report/paused',

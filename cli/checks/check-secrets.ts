@@ -1,5 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { gitTokenSecretName } from '../../shared/api/names.ts';
+import { headerSecrets } from '../../shared/domain/kubernetes/header-secrets.ts';
 import { type Findings, failed, listed, ok, unseen } from './finding.ts';
 import type { NamespaceSurvey } from './survey.ts';
 
@@ -14,7 +15,7 @@ export interface NamedSecret {
 /** Returns the Secrets that a GatewaySync refers to. */
 export function secretsOf({ metadata, spec }: GatewaySync): NamedSecret[] {
   const { token, sshKey, githubApp } = spec.git.auth ?? {};
-  const { api, reload } = spec.gateway;
+  const { api } = spec.gateway;
   const { keysSecretRef } = spec.git.verify ?? {};
   const refs: [string, { name: string; key: string } | undefined][] = [
     ['spec.git.auth.token', token?.secretRef],
@@ -24,12 +25,7 @@ export function secretsOf({ metadata, spec }: GatewaySync): NamedSecret[] {
     ['spec.git.caSecretRef', spec.git.caSecretRef],
     ['spec.git.commitStatus', spec.git.commitStatus?.secretRef],
     ['spec.gateway.api', api && { name: api.secretName, key: api.secretKey }],
-    ...(reload?.requests ?? []).flatMap(({ headersFrom = [] }) =>
-      headersFrom.map(({ secretRef }): [string, { name: string; key: string }] => [
-        'spec.gateway.reload.requests',
-        secretRef,
-      ]),
-    ),
+    ...headerSecrets(spec.gateway).map(({ field, secretRef }): [string, typeof secretRef] => [field, secretRef]),
     ['token written by the controller', githubApp && { name: gitTokenSecretName(metadata.name), key: 'token' }],
   ];
   return [

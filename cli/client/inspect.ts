@@ -19,9 +19,13 @@ const POLL_MS = 300;
 const SPARE_MS = 15_000;
 const JSON_PATCH = 'application/json-patch+json';
 
+/** The parts of a query that don't belong to its transport. */
+type Asked = Omit<Question, 'id' | 'key' | 'expires'>;
+
 /** A query to pods, at most {@link INSPECTION.pods}. */
-export interface Asking extends Pick<Question, 'kind' | 'pods' | 'ref' | 'commit'> {
+export interface Asking {
   name: string;
+  question: Asked;
   timeoutMs: number;
   /** Called before waiting for the query of another user. */
   onBusy: () => void;
@@ -112,7 +116,7 @@ interface Writing {
  * one.
  */
 async function write(access: Access, { asking, key, deadline, question }: Writing): Promise<string> {
-  const { name, kind, pods, ref, commit, timeoutMs, onBusy } = asking;
+  const { name, question: asked, timeoutMs, onBusy } = asking;
   for (let isFirst = true; ; isFirst = false) {
     const { metadata } = await getGatewaySync(access, name);
     const other = readQuestion(metadata.annotations?.[INSPECT_ANNOTATION]);
@@ -130,7 +134,7 @@ async function write(access: Access, { asking, key, deadline, question }: Writin
     }
     const id = randomUUID();
     const expires = new Date(access.serverTime() + Math.min(timeoutMs + SPARE_MS, INSPECTION.lifeMs)).toISOString();
-    const content: Question = { id, kind, pods, ...(ref && { ref }), ...(commit && { commit }), key, expires };
+    const content: Question = { id, ...asked, key, expires };
     try {
       await question.post(JSON.stringify(content), metadata.resourceVersion);
       return id;
@@ -148,7 +152,10 @@ interface Reading {
 }
 
 async function readAnswers(access: Access, { asking, keys, id, deadline }: Reading): Promise<Answered> {
-  const { name, pods } = asking;
+  const {
+    name,
+    question: { pods },
+  } = asking;
   const { namespace } = access;
   const answers = new Map<string, Answer | 'unreadable'>();
   for (;;) {

@@ -37,10 +37,11 @@ export const inspectArgs = {
 type InspectArgs = Partial<ParsedArgs<typeof inspectArgs>> & { name: string; timeout: string };
 
 /** Query about a resource. */
-export type Asked = { kind: 'drift' } | { kind: 'diff'; ref: string; commit?: string | undefined };
+export type Asked = { kind: 'drift'; withNew?: boolean } | { kind: 'diff'; ref: string; commit?: string | undefined };
 
 /** Responses to a query: a view to print, and the full content for patches. */
 export interface Inspected {
+  access: Access;
   gatewaySync: GatewaySync;
   details: Beyond;
   /** All known gateways. */
@@ -83,7 +84,7 @@ export async function inspect(
   const { namespace, name } = gatewaySync.metadata;
   const { kind } = asked;
   const view = { namespace, name, kind, ...(kind === 'diff' && { ref: asked.ref }), total: all.length };
-  return { gatewaySync, details, gateways: all, view: { ...view, ...found.parts }, answers: found.answers };
+  return { access, gatewaySync, details, gateways: all, view: { ...view, ...found.parts }, answers: found.answers };
 }
 
 /** Prints the gateways that didn't respond, with the reason. */
@@ -134,7 +135,7 @@ async function askInBatches(access: Access, { name, asked, gateways, timeoutMs, 
     const batch = able.slice(start, start + INSPECTION.pods);
     const pods = batch.map(({ pod }) => pod);
     const onExit = host.onExit ?? (() => () => {});
-    const answered = await askAgents(access, { ...asked, name, pods, timeoutMs, onBusy, onExit });
+    const answered = await askAgents(access, { name, question: { ...asked, pods }, timeoutMs, onBusy, onExit });
     for (const gateway of batch) {
       const answer = answered.get(gateway.pod);
       if (answer && answer !== 'unreadable') {

@@ -1,5 +1,6 @@
 import type { Command } from '../command-support/command.ts';
 import { approve } from './approve.ts';
+import { capture } from './capture.ts';
 import { check } from './check.ts';
 import { completion } from './completion.ts';
 import { diff } from './diff.ts';
@@ -23,6 +24,7 @@ export const COMMANDS: readonly Command[] = [
   plan,
   diff,
   drift,
+  capture,
   trace,
   ui,
   doctor,

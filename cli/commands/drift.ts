@@ -14,7 +14,7 @@ export const drift = makeCommand({
   summary: 'Show files on the gateways that differ from git, or make a patch of them',
   details: [
     'Queries the agents for delivered files that have changed since. Lines with - are in git, and lines with + are on the gateway. Files that the agent did not deliver are ignored.',
-    'Agents repair such files within seconds, unless spec.sync sets drift to report or ignore. To edit files on a gateway and keep the edits, first run kubectl stoker pause.',
+    'Agents repair such files within spec.sync.defaults.syncPeriod (30 s by default), unless spec.sync sets drift to report or ignore. To edit files on a gateway and keep the edits, first run kubectl stoker pause.',
     'With --patch, prints a patch for git apply, so that you can commit a change that was made on a gateway. Files that cannot be in the patch are listed: templates, patched and binary files, files that look like secrets, files with different changes on several gateways, and missing files unless you specify --with-deleted.',
     'Exits with 0 if no file differs, with 2 if files differ, and with 1 if a gateway did not respond. The reason is printed.',
     'Requires permission to patch GatewaySyncs and to read SyncReports, which the role edit includes. The responses are encrypted, and only this command can decrypt them.',

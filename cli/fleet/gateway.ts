@@ -76,7 +76,7 @@ function ownWords(gateway: DiscoveredGateway, { gatewaySync, report, placed }: G
       return `updating to ${wanted ? shortCommit(wanted) : 'its commit'}`;
     }
     case 'Paused':
-      return 'paused until kubectl stoker resume';
+      return gateway.reason === 'Standby' ? undefined : 'paused until kubectl stoker resume';
     case 'DryRun':
       return 'dry run: it only reports the changes';
     case 'Error':

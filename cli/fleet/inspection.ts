@@ -134,6 +134,7 @@ export interface ChangeView extends Pick<InspectedChange, 'path' | 'source' | 'k
 /** Reasons for a missing diff. */
 export const LEFT_OUT: Record<LeftOut, string> = {
   binary: 'binary',
+  changing: 'changes while it is read',
   foreign: 'not written by the agent',
   large: `larger than ${INSPECTION.fileBytes / 1024} KiB`,
   lfs: 'in Git LFS',
@@ -289,6 +290,6 @@ function addTo(found: Map<string, Found>, { path, name, text }: { path: string; 
 function whyRefused({ kind, leftOut, path, source = path }: InspectedChange, withDeleted: boolean): string | undefined {
   if (leftOut) return LEFT_OUT[leftOut];
   if (!isFilePath(source)) return UNPATCHED.outside;
-  if (kind === 'add' || kind === 'restore') return UNPATCHED.undelivered;
+  if (kind === 'add') return UNPATCHED.undelivered;
   return kind === 'delete' && !withDeleted ? UNPATCHED.deleted : undefined;
 }

@@ -57,14 +57,14 @@ function changesByAnswer(): ChangesOf {
 const contentOf = (change: ChangeView): ChangeView => (change.diff === undefined ? change : omit(change, 'source'));
 
 function summarize(changes: readonly ChangeView[], more: number): Changes {
-  const count = (...kinds: ChangeView['kind'][]) => changes.filter(({ kind }) => kinds.includes(kind)).length;
+  const count = (kind: ChangeView['kind']) => changes.filter((change) => change.kind === kind).length;
   return {
     digest: createHash('sha256')
       .update(JSON.stringify([changes.map(contentOf), more]))
       .digest('hex'),
     files: changes.length + more,
     added: count('add'),
-    modified: count('modify', 'restore'),
+    modified: count('modify'),
     deleted: count('delete'),
     paths: changes.slice(0, LISTED).map(changeText),
   };

@@ -76,7 +76,7 @@ export function wavesOf(
 /** A change that a report lists, such as `modify etc/a.conf (TakenOver)`. */
 export interface ListedChange {
   /** Missing if the text was shortened. */
-  kind?: 'add' | 'modify' | 'delete' | 'restore';
+  kind?: 'add' | 'modify' | 'delete';
   path: string;
   reason?: string;
 }
@@ -94,7 +94,7 @@ const REASONS = [
   'TakenOver',
   'ValuesChanged',
 ];
-const LISTED = new RegExp(`^(?:(add|modify|delete|restore) )?(.*?)(?: \\((${REASONS.join('|')})\\))?$`, 's');
+const LISTED = new RegExp(`^(?:(add|modify|delete) )?(.*?)(?: \\((${REASONS.join('|')})\\))?$`, 's');
 
 /** Splits a listed change. */
 export function changeIn(text: string): ListedChange {

@@ -11,7 +11,6 @@ export const MARKS: Record<ChangeView['kind'], { glyph: string; colour: Colour }
   add: { glyph: '+', colour: 'green' },
   modify: { glyph: '~', colour: 'yellow' },
   delete: { glyph: '-', colour: 'red' },
-  restore: { glyph: '<', colour: 'cyan' },
 };
 
 /** Draws responses. Gateways with identical ones share a section. */

@@ -123,10 +123,7 @@ export function credentialSources({ name: crName, spec: { git, gateway } }: Inje
 
 /** Secrets with values of headers, by Secret and key, because the list of requests can change after injection. */
 export function headerSources({ gateway }: Pick<ObservedSpec, 'gateway'>) {
-  const refs = (gateway.reload?.requests ?? []).flatMap(({ headersFrom = [] }) =>
-    headersFrom.map(({ secretRef }) => secretRef),
-  );
-  return groupBySecret(refs).map(({ name, keys }) => ({
+  return groupBySecret(gateway.headers ?? []).map(({ name, keys }) => ({
     secret: { name, items: keys.map((key) => ({ key, path: `headers/${name}/${key}` })) },
   }));
 }

@@ -17,7 +17,7 @@ import { decide } from './decide/decide.ts';
 import { earlierRevisions } from './decide/observe-rollout.ts';
 import { phaseTransition } from './events/announcement.ts';
 import { appliedDelays, failureEvent, type Transition } from './events/status-transitions.ts';
-import { isForeignStatus } from './queue/affected.ts';
+import { isDecidedElsewhere } from './queue/affected.ts';
 import { Pace } from './queue/pace.ts';
 import type { Requeue } from './queue/queue.ts';
 import { ResourceState } from './resource-state.ts';
@@ -59,7 +59,7 @@ export class Reconciler {
       }
       const outcome = await this.#reconcileFrom(gatewaySync, state, attempt);
       if (outcome.kind === 'done') return outcome.requeue;
-      gatewaySync = caches.observe(key, outcome.live);
+      gatewaySync = caches.project(key, outcome.live);
     }
     return { ...deferred(0), isUrgent: true };
   }
@@ -69,6 +69,7 @@ export class Reconciler {
     const { namespace, name } = gatewaySync;
     const key = keyOf(gatewaySync);
     const { client, caches, installation, commitStatuses, missingGateways } = this.#parts;
+    const cachedBefore = caches.gatewaySync(key);
     const inputs = await this.#pace.run(key, () => this.#gatherInputs(gatewaySync, key, state));
     // Otherwise, a new leader could report fleets as ready until its first sweep. The git server is queried in parallel.
     if (await missingGateways.searchFirst(key)) return done(deferred(0));
@@ -109,8 +110,9 @@ export class Reconciler {
     const write = await writeStatus(client, gatewaySync, { status, attempt });
     if (write.kind === 'unchanged') {
       state.decided = gatewaySync.status;
-      // The cache was behind a write of this process, whose event came during the decision.
-      if (isForeignStatus(status, caches.gatewaySync(key)?.status ?? status)) this.#parts.repair(key);
+      // An event that came during the decision was compared with the previous one. A cache that is only late isn't a reason.
+      const cached = caches.gatewaySync(key);
+      if (cached && cached !== cachedBefore && isDecidedElsewhere(status, cached.status)) this.#parts.repair(key);
     }
     if (write.kind === 'conflict') return write;
     if (write.kind === 'gone') return done(undefined);
@@ -143,7 +145,7 @@ export class Reconciler {
     const state = this.#stateOf(key);
     const { uid, status } = gatewaySync;
     if (previous?.uid !== uid) return;
-    if (isForeignStatus(state.decided, status)) this.#parts.repair(key);
+    if (isDecidedElsewhere(state.decided, status)) this.#parts.repair(key);
     else if (state.decided) state.decided = status; // the cached one, to keep only one of them in memory
   }
 

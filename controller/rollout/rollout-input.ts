@@ -15,7 +15,7 @@ export interface RolloutGateway
   key: string;
   /** Whether its labels match, for each wave. */
   fits: readonly boolean[];
-  /** Paused or in a dry run: it neither passes nor fails. */
+  /** Paused, in a dry run, or a standby: it neither passes nor fails. */
   isPaused: boolean;
   /** Its agent doesn't support rollouts, and follows the newest commit. */
   isOutdated: boolean;

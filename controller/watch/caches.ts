@@ -143,7 +143,7 @@ export class Caches {
   }
 
   /** Projects a version of a resource that was read directly, like one that the watch delivers. */
-  observe(key: ObjectKey, object: GatewaySync): ObservedGatewaySync {
+  project(key: ObjectKey, object: GatewaySync): ObservedGatewaySync {
     return projectGatewaySync(object, this.gatewaySync(key), this.#serverTime());
   }
 

@@ -8,6 +8,7 @@ import { relativePath } from '../../shared/domain/files/relative-path.ts';
 import { validateProfiles } from '../../shared/domain/files/validate-profiles.ts';
 import { isSameRepository } from '../../shared/domain/git/repository.ts';
 import { specRef } from '../../shared/domain/git/spec-ref.ts';
+import { headerSecrets } from '../../shared/domain/kubernetes/header-secrets.ts';
 import { pushIn, requestIn } from '../../shared/domain/kubernetes/recorded-request.ts';
 import { isEdited } from '../../shared/domain/kubernetes/request-id.ts';
 import { resolveProfile } from '../../shared/domain/kubernetes/resolve-profile.ts';
@@ -63,17 +64,14 @@ interface ObservedSync {
 
 type ObservedGit = Omit<GatewaySyncSpec['git'], 'submodules' | 'timeout'>;
 
-type Header = NonNullable<
-  NonNullable<NonNullable<GatewaySyncSpec['gateway']['reload']>['requests']>[number]['headersFrom']
->[number];
-
-/** For calls to the gateway, only the Secrets are kept, because the sidecar mounts them. */
+/** For requests to the gateway, only the Secrets are kept, because the sidecar mounts them. */
 type ObservedGateway = Pick<GatewaySyncSpec['gateway'], 'port' | 'tls' | 'api'> & {
   /** Whether gateways are verified. */
   verifies?: true;
   /** Whether agents send a signal to a process. */
   signals?: true;
-  reload?: { requests?: { headersFrom?: Pick<Header, 'secretRef'>[] | undefined }[] | undefined } | undefined;
+  /** Keys of Secrets with values of headers. */
+  headers?: { name: string; key: string }[];
 };
 
 /** The part of a spec that the controller uses, at most 130 kB. */
@@ -195,16 +193,14 @@ function authorOf({ annotations, managedFields }: GatewaySync['metadata'], annot
 }
 
 function projectGateway({ port, tls, api, reload, verify }: GatewaySyncSpec['gateway']): ObservedGateway {
-  const headersFrom = (reload?.requests ?? []).flatMap(({ headersFrom: headers = [] }) =>
-    headers.map(({ secretRef }) => ({ secretRef })),
-  );
+  const headers = headerSecrets({ reload, verify }).map(({ secretRef }) => secretRef);
   return {
     port,
     tls,
     ...withoutUndefined({ api }),
     ...(verify && { verifies: true as const }),
     ...(reload?.signal && { signals: true as const }),
-    ...(headersFrom.length > 0 && { reload: { requests: [{ headersFrom }] } }),
+    ...(headers.length > 0 && { headers }),
   };
 }
 

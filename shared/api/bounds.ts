@@ -71,6 +71,8 @@ export const BOUNDS = {
   /** Characters of a name such as nvidia.com/gpu: a DNS name, a slash and a label. */
   resourceName: 317,
   reloadRequests: 8,
+  /** Values of a response that one check compares. */
+  expectations: 16,
   /** Characters of a request's body, before its templates are rendered. */
   body: 8_192,
   waves: 16,

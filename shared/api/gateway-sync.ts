@@ -84,22 +84,27 @@ const headerSchema = v.object({
   value: v.pipe(text('Value of the header, in ASCII.'), v.regex(/^[ -~]*$/)),
 });
 
+/** Fields of a request to the gateway, except for its method. */
+const requestFields = {
+  path: gatewayPath('Path on the gateway in the same pod.'),
+  body: v.optional(text('Body, with templates as in files. Specify its Content-Type in headers.', BOUNDS.body)),
+  headers: v.optional(
+    list(headerSchema, BOUNDS.headers, 'Headers with these values. The agent adds X-Sync-Commit and X-Sync-Ref.'),
+  ),
+  headersFrom: v.optional(
+    list(
+      v.object({ name: name('Name of the header.'), secretRef: secretKeyRef('Secret that contains its value.') }),
+      BOUNDS.headers,
+      'Headers with values from Secrets.',
+    ),
+  ),
+  expectStatus: v.optional(integer(100, 599, 'HTTP status that means success. If omitted, any 2xx.')),
+};
+
 const reloadRequestSchema = v.pipe(
   v.object({
     method: v.optional(oneOf(['GET', 'POST', 'PUT'], 'HTTP method. If omitted, POST.')),
-    path: gatewayPath('Path on the gateway in the same pod.'),
-    body: v.optional(text('Body, with templates as in files. Specify its Content-Type in headers.', BOUNDS.body)),
-    headers: v.optional(
-      list(headerSchema, BOUNDS.headers, 'Headers with these values. The agent adds X-Sync-Commit and X-Sync-Ref.'),
-    ),
-    headersFrom: v.optional(
-      list(
-        v.object({ name: name('Name of the header.'), secretRef: secretKeyRef('Secret that contains its value.') }),
-        BOUNDS.headers,
-        'Headers with values from Secrets.',
-      ),
-    ),
-    expectStatus: v.optional(integer(100, 599, 'HTTP status that means success. If omitted, any 2xx.')),
+    ...requestFields,
     timeout: v.optional(callTimeout('Timeout of this call, 1s to 5m. If omitted, reload.timeout.')),
   }),
   cel({
@@ -119,10 +124,52 @@ const signalSchema = object(
   },
 );
 
-const verifyRequestSchema = v.object({
-  path: gatewayPath('Path on the gateway in the same pod.'),
-  expectStatus: v.optional(integer(100, 599, 'HTTP status of a healthy gateway. If omitted, any 2xx.')),
-});
+/** Any JSON that isn't an object or a list. CEL can't check it, so agents do. */
+const scalar = (description: string) =>
+  v.pipe(
+    v.any() as v.GenericSchema<string | number | boolean | null>,
+    v.metadata({ nullable: true, 'x-kubernetes-preserve-unknown-fields': true }),
+    v.description(description),
+  );
+
+const expectSchema = v.pipe(
+  object('Content of the response of a healthy gateway. At most 256 KiB of the response are read.', {
+    json: v.optional(
+      list(
+        v.object({
+          path: v.pipe(
+            text('JSON Pointer to a value (RFC 6901), such as /status/0/state. An empty text is the whole response.'),
+            v.regex(/^(\/([^/~]|~[01])*)*$/),
+          ),
+          equals: v.optional(
+            scalar('The value: a string, with templates as in files, a number, true, or false. If omitted, null.'),
+          ),
+        }),
+        BOUNDS.expectations,
+        'Values in a response in JSON.',
+      ),
+    ),
+    contains: v.optional(name('Text in the response, with templates as in files.', BOUNDS.text)),
+  }),
+  cel({
+    rule: 'has(self.contains) || (has(self.json) && size(self.json) > 0)',
+    message: 'specify json or contains, or remove expect',
+  }),
+);
+
+const verifyRequestSchema = v.pipe(
+  v.object({
+    method: v.optional(
+      oneOf(['GET', 'POST'], 'HTTP method. If omitted, GET. Checks repeat, so use POST without effects.'),
+    ),
+    ...requestFields,
+    expect: v.optional(expectSchema),
+  }),
+  cel({
+    rule: "!has(self.body) || (has(self.method) && self.method == 'POST')",
+    message: 'a GET request has no body; set method to POST, or remove the body',
+  }),
+);
 
 const verifySchema = object(
   'Health checks that the agent runs after the reload. A gateway that fails them fails the rollout.',
@@ -138,6 +185,10 @@ const verifySchema = object(
   },
 );
 
+/** CEL for the number of headers with values from Secrets in a section of `spec.gateway`. */
+const headersOf = (section: string) =>
+  `(has(self.${section}) && has(self.${section}.requests) ? self.${section}.requests.map(call, has(call.headersFrom) ? size(call.headersFrom) : 0).sum() : 0)`;
+
 const gatewaySchema = v.pipe(
   object('The gateway in the same pod.', {
     verify: v.optional(verifySchema),
@@ -152,17 +203,22 @@ const gatewaySchema = v.pipe(
         secretKey: v.optional(secretName('Key inside that Secret.'), 'apiKey'),
       }),
     ),
+    ignition: v.optional(
+      object('Settings of the preset ignition.', {
+        designerTimeout: v.optional(
+          durationBetween(
+            '0s',
+            '24h',
+            'Time for which a change waits for Designer sessions, if designerSessionPolicy is wait. After it, the gateway has the state Error, and the change still waits. If omitted, 5m.',
+          ),
+        ),
+      }),
+    ),
     reload: v.optional(
       object('Notification of the gateway after its files changed.', {
         preset: v.optional(oneOf(['none', 'ignition'], 'Calls for a known product, or none.'), 'none'),
         requests: v.optional(
-          v.pipe(
-            list(reloadRequestSchema, BOUNDS.reloadRequests, 'Requests that the agent sends after a change.'),
-            cel({
-              rule: `self.map(call, has(call.headersFrom) ? size(call.headersFrom) : 0).sum() <= ${BOUNDS.allHeaders}`,
-              message: `requests must have at most ${BOUNDS.allHeaders} headers in total; remove some`,
-            }),
-          ),
+          list(reloadRequestSchema, BOUNDS.reloadRequests, 'Requests that the agent sends after a change.'),
         ),
         readyPath: v.optional(gatewayPath('Path that returns 2xx once the gateway can reload.')),
         touchFile: v.optional(
@@ -175,10 +231,16 @@ const gatewaySchema = v.pipe(
       }),
     ),
   }),
-  cel({
-    rule: "!has(self.reload) || !has(self.reload.preset) || self.reload.preset != 'ignition' || has(self.api)",
-    message: 'the preset ignition requires an API key of the gateway; specify its Secret in spec.gateway.api',
-  }),
+  cel(
+    {
+      rule: "!has(self.reload) || !has(self.reload.preset) || self.reload.preset != 'ignition' || has(self.api)",
+      message: 'the preset ignition requires an API key of the gateway; specify its Secret in spec.gateway.api',
+    },
+    {
+      rule: `${headersOf('reload')} + ${headersOf('verify')} <= ${BOUNDS.allHeaders}`,
+      message: `requests must have at most ${BOUNDS.allHeaders} headers from Secrets in total; remove some`,
+    },
+  ),
 );
 
 const quantity = v.pipe(

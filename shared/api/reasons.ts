@@ -86,6 +86,7 @@ export const AGENT_REASONS = [
   'ProfileInvalid',
   'ReloadRequestInvalid',
   'SignatureInvalid',
+  'Standby',
   'SubmoduleInvalid',
   'TakenOverFull',
   'TooManyFiles',

@@ -84,6 +84,10 @@ const checksSchema = list(
 
 /** Settings of a profile. Those that it omits are inherited from the defaults. */
 const settings = {
+  preset: oneOf(
+    ['none', 'ignition'],
+    'Patterns for a known product, before excludePatterns. ignition excludes what a gateway writes for itself: .resources/, .uuid, **/config/local/, **/config/resources/local/, and thumbnail.png. Does not imply spec.gateway.reload.preset.',
+  ),
   excludePatterns: list(
     text('Pattern as in .gitignore, relative to the repository root. {a,b} is supported.'),
     BOUNDS.list,
@@ -102,7 +106,7 @@ const settings = {
   dryRun: flag('Only report changes, without making them.'),
   designerSessionPolicy: oneOf(
     ['proceed', 'wait', 'fail'],
-    'Action while a user has a Designer session open on the gateway (preset ignition).',
+    'Action while a user has a Designer session open for a project that changes (spec.gateway.reload.preset: ignition). See also spec.gateway.ignition.designerTimeout.',
   ),
   maxFailures: integer(
     0,
@@ -116,7 +120,7 @@ const settings = {
   ),
   onConflict: oneOf(
     ['takeOver', 'refuse'],
-    "Action for an existing file with different content that wasn't delivered. takeOver replaces it, keeps it in .sync-agent/taken-over, and restores it when its path is no longer mapped. refuse changes nothing and lists such files.",
+    "Action for an existing file with different content that wasn't delivered. takeOver replaces it, and keeps it in .sync-agent/taken-over under its path with the suffix .kept. refuse changes nothing and lists such files.",
   ),
   drift: oneOf(
     ['repair', 'report', 'ignore'],

@@ -19,8 +19,8 @@ export const ownPath = v.pipe(
   v.check((path) => isFilePath(path) && !isAgentPath(path)),
 );
 
-/** A name in `taken-over`, without path separators. */
-export const keptName = v.pipe(v.string(), v.regex(/^[\w-][\w.-]{0,199}$/));
+/** The name of a tree, without path separators. */
+export const treeName = v.pipe(v.string(), v.regex(/^[\w-][\w.-]{0,199}$/));
 
 /** A {@link SeenFile}. */
 export const seenFileLine = v.object({ size: v.number(), mtimeMs: v.number(), ino: v.number(), sha256: v.string() });

@@ -7,12 +7,12 @@ export interface FileMove {
   /** Its name in `staging` (new file) and `saved` (previous file). */
   number: number;
   /** The entry that the plan saw there. */
-  leaves?: Seen;
-  comes?: SeenFile;
-  /** Name in `taken-over` for a leaving file that isn't the agent's. */
-  displacedTo?: string;
-  /** Name in `taken-over` of a file to restore. */
-  comesFrom?: string;
+  oldEntry?: Seen;
+  newFile?: SeenFile;
+  /** Whether the old entry might not be the agent's, so that it is kept. */
+  isForeign?: true;
+  /** Whether an earlier agent restored a file of others there, which stays. */
+  isRestored?: true;
 }
 
 /** A link to a tree appears at a destination, leaves it, or both. */
@@ -27,8 +27,6 @@ export interface PublishMove {
   leaves?: string;
   /** Name in `taken-over` that the previous directory gets. */
   displacedTo?: string;
-  /** Name in `taken-over` of a directory to restore. */
-  comesFrom?: string;
 }
 
 /** One step of a sync. A directory is removed only if it is empty. */

@@ -9,7 +9,7 @@ import {
   type OwnedFile,
   updateManifest,
 } from '../../plan/manifest.ts';
-import { checkOf, keptName, ownPath, parseJson, readLines } from './checked-lines.ts';
+import { checkOf, ownPath, parseJson, readLines, treeName } from './checked-lines.ts';
 import { countLines, PATH_LISTS, VERSION } from './manifest-text.ts';
 
 /** The gateway can write to the manifest, and a list of all problems in a line needs much more memory than the line. */
@@ -32,7 +32,6 @@ const fileLine = v.object({
   mode: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(0o777))),
   groupWrite: v.optional(v.literal(true)),
   found: v.optional(v.literal(true)),
-  displaced: v.optional(v.object({ name: keptName, size: v.number() })),
   fingerprint: v.pipe(
     v.tuple([v.number(), v.number(), v.number(), v.optional(v.literal(true))]),
     v.transform(([size, mtimeMs, ino, isRacy]) => (isRacy ? { size, mtimeMs, ino, isRacy } : { size, mtimeMs, ino })),
@@ -61,7 +60,7 @@ const endLine = v.object({
     }),
   ),
   /** All links to trees; omitted if they are unchanged. */
-  trees: v.optional(v.array(v.object({ path: ownPath, tree: keptName, displaced: v.exactOptional(keptName) }))),
+  trees: v.optional(v.array(v.object({ path: ownPath, tree: treeName }))),
   /** ID of the journal of the last sync that moved files. */
   journal: v.optional(v.string()),
 });

@@ -55,7 +55,7 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
     });
     await target.beforeMoves?.();
     target.signal?.throwIfAborted();
-    const listed = await listMoves(plan, staged, manifest, { root, published: built.moves });
+    const listed = listMoves(plan, staged, manifest, { root, published: built.moves });
     moves = listed.moves;
     const journal = await whileHeld(lock, () => writeJournal(listed.moves, root));
     await whileHeld(lock, () => moveFiles(listed.moves, { root, permissions }));

@@ -1,30 +1,22 @@
 import { lstatSync } from 'node:fs';
-import { withoutUndefined } from '../../../shared/domain/text/objects.ts';
-import type { Directory } from '../../disk/directory.ts';
-import { fingerprintOf } from '../../disk/fingerprint-of.ts';
-import { readHash, UNREAD } from '../../disk/hash-file.ts';
-import { seenEntry, seenFile, statOf } from '../../disk/seen-file.ts';
+import { seenEntry, seenFile } from '../../disk/seen-file.ts';
 import type { Manifest, OwnedFile } from '../../plan/manifest.ts';
-import type { Change, Plan } from '../../plan/plan-changes.ts';
-import type { LiveFile } from '../../plan/plan-input.ts';
+import { type Change, keepsExisting, type Plan } from '../../plan/plan-changes.ts';
 import { rootOf } from '../../plan/trees.ts';
 import type { FileMove, Move, PublishMove } from '../manifest/move.ts';
 import type { DataRoot } from '../state/data-root.ts';
-import { freeName } from '../state/put-aside.ts';
 
 /**
  * Lists the moves of a plan, in order: removals of obstacles, new files, removals of undesired files, then exchanges of
- * links to trees. `staged` are the records of the new files; the returned records also list the files that they
- * displace.
+ * links to trees. `staged` are the records of the new files; the returned ones also show which were found.
  */
-export async function listMoves(
+export function listMoves(
   { changes, directories }: Plan,
   staged: readonly OwnedFile[],
   manifest: Manifest,
   { root, published }: { root: DataRoot; published: readonly PublishMove[] },
-): Promise<{ moves: Move[]; records: OwnedFile[] }> {
-  using takenOver = root.openAgentDirectory('taken-over');
-  const list = new MoveList(staged, manifest, takenOver);
+): { moves: Move[]; records: OwnedFile[] } {
+  const list = new MoveList(staged, manifest);
   const all = published.map(({ path }) => path);
   const trees = published.flatMap(({ path, to }) => (to === 'nothing' ? [] : [path]));
   const lists = { before: [] as Move[], coming: [] as Move[], after: [] as Move[] };
@@ -32,12 +24,9 @@ export async function listMoves(
     if ('file' in change) {
       const move = list.write(change);
       if (!isIn(change.path, trees)) lists.coming.push(move);
-    } else if (change.kind === 'delete' && !isIn(change.path, all)) {
+    } else if (!isIn(change.path, all)) {
       lists[change.inTheWay ? 'before' : 'after'].push(list.remove(change));
     }
-  }
-  for (const change of changes) {
-    if (change.kind === 'restore' && !isIn(change.path, trees)) lists.coming.push(...(await list.restore(change)));
   }
   const isExchange = ({ from, to }: PublishMove) => from === 'link' && to === 'link';
   const moves = [
@@ -72,20 +61,17 @@ function removals(directories: readonly string[], root: DataRoot): Move[] {
 }
 
 type Write = Extract<Change, { kind: 'add' | 'modify' }>;
-type Restore = Extract<Change, { kind: 'restore' }>;
 
 class MoveList {
   readonly records: OwnedFile[] = [];
   readonly #staged: readonly OwnedFile[];
   readonly #manifest: Manifest;
-  readonly #takenOver: Directory;
   /** Number of the next move of a file that isn't staged. */
   #number: number;
 
-  constructor(staged: readonly OwnedFile[], manifest: Manifest, takenOver: Directory) {
+  constructor(staged: readonly OwnedFile[], manifest: Manifest) {
     this.#staged = staged;
     this.#manifest = manifest;
-    this.#takenOver = takenOver;
     this.#number = staged.length;
   }
 
@@ -93,38 +79,25 @@ class MoveList {
     const number = this.records.length;
     const record = this.#staged[number];
     if (!record) throw new Error(`nothing is staged for ${change.path}`);
-    const move: FileMove = { kind: 'file', path: change.path, number, comes: seenFile(record) };
-    const existing = change.kind === 'modify' ? change.existing : undefined;
-    const leaves = seenEntry(existing);
-    if (leaves) move.leaves = leaves;
     const recorded = this.#manifest.files.get(change.path);
-    let displaced = recorded?.displaced;
-    if (change.reason === 'TakenOver' && existing?.kind === 'file') {
-      move.displacedTo = freeName(change.path, this.#takenOver);
-      displaced = { name: move.displacedTo, size: existing.fingerprint.size };
-    }
     // Without a takeover, only the mode of a found file changes.
     const isFound = recorded?.found ?? ('copied' in change ? change.copied?.found : undefined);
     const found = change.kind === 'modify' && change.reason !== 'TakenOver' ? isFound : undefined;
-    this.records.push(displaced || found ? withoutUndefined({ ...record, displaced, found }) : record);
+    this.records.push(found ? { ...record, found } : record);
+    return { ...this.#removal(change, number), newFile: seenFile(record) };
+  }
+
+  remove(change: Change): Move {
+    this.#number += 1;
+    return this.#removal(change, this.#number);
+  }
+
+  /** The move of the existing entry, if there is one. */
+  #removal(change: Change, number: number): FileMove {
+    const move: FileMove = { kind: 'file', path: change.path, number };
+    const oldEntry = seenEntry(change.kind === 'add' ? undefined : change.existing);
+    if (oldEntry) move.oldEntry = oldEntry;
+    if (keepsExisting(change, this.#manifest)) move.isForeign = true;
     return move;
-  }
-
-  remove({ path, existing }: { path: string; existing: LiveFile }): Move {
-    this.#number += 1;
-    return { kind: 'file', path, number: this.#number, leaves: seenFile(existing) };
-  }
-
-  /** If the previous file is gone, the agent's file is just removed. */
-  async restore({ path, existing, displaced }: Restore): Promise<Move[]> {
-    const copy = this.#takenOver.at(displaced.name);
-    const stats = statOf(copy);
-    if (!stats?.isFile()) return existing ? [this.remove({ path, existing })] : [];
-    const sha256 = (await readHash(copy)) ?? UNREAD.sha256;
-    const comes = seenFile({ fingerprint: fingerprintOf(stats), sha256 });
-    this.#number += 1;
-    const move: FileMove = { kind: 'file', path, number: this.#number, comes, comesFrom: displaced.name };
-    if (existing) move.leaves = seenFile(existing);
-    return [move];
   }
 }

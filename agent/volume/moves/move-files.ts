@@ -62,12 +62,11 @@ class FileMover {
   }
 
   async move(move: FileMove): Promise<void> {
-    if (!move.comes) return await this.#remove(move);
+    if (!move.newFile) return await this.#remove(move);
     const [parent, name] = splitPath(move.path);
     const target = orChanged(move.path, () => this.#held.at(parent)).at(name);
-    const { staging, takenOver } = this.#stores;
-    const source = move.comesFrom === undefined ? staging.at(`${move.number}`) : takenOver.at(move.comesFrom);
-    if (!move.leaves || !isThere(target, move.path)) orChanged(move.path, () => putNew(source, target));
+    const source = this.#stores.staging.at(`${move.number}`);
+    if (!move.oldEntry || !isThere(target, move.path)) orChanged(move.path, () => putNew(source, target));
     else await this.#replace(move, { source, target });
   }
 
@@ -87,23 +86,16 @@ class FileMover {
     if (!isLinked) renameSync(target, saved);
     await this.#checkSaved(move);
     if (!isLinked) return orChanged(move.path, () => putNew(source, target));
-    const twin = this.#twinOf(move, source);
     if (!isUnchanged(target, fingerprintOf(lstatSync(saved)))) throw changed(move.path);
-    renameSync(twin, target);
-  }
-
-  /** Returns a second name of a restored file, so that the copy in `taken-over` remains until the sync has ended. */
-  #twinOf(move: FileMove, source: string): string {
-    if (move.comesFrom === undefined) return source;
-    const twin = this.#stores.staging.at(`${move.number}`);
-    return tryLink(source, twin) ? twin : source;
+    renameSync(source, target);
   }
 
   /** Throws unless the saved entry is the one that the plan saw, and doesn't change while it is read. */
   async #checkSaved(move: FileMove): Promise<void> {
     const saved = this.#savedAs(move);
     const before = fingerprintOf(lstatSync(saved));
-    const isExpected = move.leaves !== undefined && (await isSeen(saved, move.leaves)) && isUnchanged(saved, before);
+    const isExpected =
+      move.oldEntry !== undefined && (await isSeen(saved, move.oldEntry)) && isUnchanged(saved, before);
     if (!isExpected) throw changed(move.path);
   }
 

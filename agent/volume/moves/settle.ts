@@ -1,15 +1,12 @@
 import { unlinkSync } from 'node:fs';
-import { splitPath } from '../../../shared/domain/files/relative-path.ts';
 import { Pacer } from '../../../shared/io/pacer.ts';
 import type { Logger } from '../../../shared/log.ts';
-import type { HeldDirectory } from '../../disk/held-directory.ts';
-import { isSameFile, isSeen, statOf } from '../../disk/seen-file.ts';
+import { isSeen, statOf } from '../../disk/seen-file.ts';
 import { hasJournal, Journal, removeJournal } from '../manifest/journal.ts';
 import type { ManifestFile } from '../manifest/manifest-file.ts';
 import type { FileMove, Move } from '../manifest/move.ts';
 import type { DataRoot } from '../state/data-root.ts';
-import { nameAside, putAside } from '../state/put-aside.ts';
-import { type Stores, tryAt, withStores } from '../state/stores.ts';
+import { type Stores, withStores } from '../state/stores.ts';
 import { clearBuilding, completeUndone, dropRetired } from '../trees/retired-trees.ts';
 import { undoMoves } from './undo-moves.ts';
 
@@ -77,12 +74,11 @@ export async function clearUp(
 ): Promise<void> {
   const pacer = new Pacer();
   await clearBuilding(root);
-  await withStores(root, async (stores, held) => {
+  await withStores(root, async (stores) => {
     for await (const move of moves) {
       if (hasEnded && move.kind === 'publish' && move.tree !== undefined) dropRetired(move.tree, root);
       if (move.kind !== 'file') continue;
       await releaseSaved(move, stores);
-      if (hasEnded && move.comesFrom !== undefined) dropCopy(move.comesFrom, move.path, { held, stores });
       if (pacer.isDue) await pacer.rest();
     }
     await emptyStores(stores);
@@ -91,36 +87,32 @@ export async function clearUp(
 }
 
 /** Removes a saved entry that was the agent's, and moves others to `taken-over`. */
-async function releaseSaved({ number, leaves, comes, displacedTo }: FileMove, stores: Stores): Promise<void> {
-  const { saved } = stores;
-  const path = saved.at(`${number}`);
-  if (!statOf(path)) return;
+async function releaseSaved({ path, number, oldEntry, newFile, isForeign }: FileMove, stores: Stores): Promise<void> {
+  const { saved, takenOver } = stores;
+  const place = saved.at(`${number}`);
+  if (!statOf(place)) return;
   // Only an undone move puts the new file there.
-  const expected = leaves ?? comes;
-  const isAgents = displacedTo === undefined && expected !== undefined && (await isSeen(path, expected));
+  const expected = oldEntry ?? newFile;
+  const isAgents = !isForeign && expected !== undefined && (await isSeen(place, expected));
   if (isAgents) saved.unlink(`${number}`);
-  else putAside(path, displacedTo ?? nameAside(`${number}`), stores);
+  else takenOver.put(place, path);
 }
 
-/** Removes the copy of a restored file in `taken-over`. */
-function dropCopy(name: string, path: string, { held, stores }: { held: HeldDirectory; stores: Stores }): void {
-  const [parent, file] = splitPath(path);
-  const directory = tryAt(held, parent);
-  if (directory && isSameFile(stores.takenOver.at(name), directory.at(file))) stores.takenOver.unlink(name);
-}
+/** The path of an entry that no journal lists, for its name in `taken-over`. */
+const unlistedPath = (name: string): string => `saved.${name.replace(/[^\w.-]/g, '_')}`;
 
 /** Empties the transit directories. Remaining entries of `saved` belong to others. */
 async function emptyStores(stores: Stores): Promise<void> {
-  const { saved, staging } = stores;
+  const { saved, staging, takenOver } = stores;
   const pacer = new Pacer();
   for (const name of saved.rawNames()) {
-    putAside(saved.rawPath(name), nameAside(name), stores);
+    takenOver.put(saved.rawPath(name), unlistedPath(name));
     if (pacer.isDue) await pacer.rest();
   }
   for (const name of staging.rawNames()) {
     const path = staging.rawPath(name);
     // The agent creates no directories there.
-    if (statOf(path)?.isDirectory()) putAside(path, nameAside(name), stores);
+    if (statOf(path)?.isDirectory()) takenOver.put(path, unlistedPath(name));
     else unlinkSync(path);
     if (pacer.isDue) await pacer.rest();
   }

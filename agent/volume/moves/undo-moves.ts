@@ -7,6 +7,7 @@ import type { Directory } from '../../disk/directory.ts';
 import { putNew, tryLink } from '../../disk/put-new.ts';
 import type { Seen } from '../../disk/seen-file.ts';
 import { isSameFile, isSeen, statOf } from '../../disk/seen-file.ts';
+import { FULL } from '../../disk/unless-code.ts';
 import type { Journal } from '../manifest/journal.ts';
 import type { FileMove, Move, PublishMove } from '../manifest/move.ts';
 import type { DataRoot } from '../state/data-root.ts';
@@ -64,19 +65,21 @@ class Undo {
 
   async #file(move: FileMove, directory: Directory, name: string): Promise<Undone> {
     const { saved } = this.#stores;
-    const { comes, comesFrom, number } = move;
+    const { newFile, oldEntry, number } = move;
     const target = directory.at(name);
     const spare = saved.at(`${number}`);
     const found = statOf(target);
     if (found && isSameFile(spare, target)) saved.unlink(`${number}`); // a second name of the file at the target
-    if (found && comes && (await this.#isVery(target, comes))) {
+    if (found && newFile && (await this.#isVery(target, newFile))) {
       this.#withdraw(move, target);
       return undefined;
     }
     const hasSpare = statOf(spare) !== undefined;
-    if (found && this.#isPlaceholder(found, hasSpare ? spare : this.#newFileOf(move))) directory.unlink(name);
+    const source = hasSpare ? spare : this.#newFileOf(move);
+    if (found && !move.isRestored && this.#isPlaceholder(found, source)) directory.unlink(name);
+    if (found && move.isRestored && !oldEntry) return 'taken';
     if (!hasSpare || (await this.#isWithdrawn(move))) return undefined;
-    if (statOf(target)) return comes && comesFrom === undefined ? undefined : 'taken';
+    if (statOf(target)) return newFile ? undefined : 'taken';
     putBack(spare, target);
     if (isSameFile(spare, target)) saved.unlink(`${number}`);
     return undefined;
@@ -84,22 +87,16 @@ class Undo {
 
   /** Removes the new file, and puts back the previous one if there is any. */
   #withdraw(move: FileMove, target: string): void {
-    const { number, comesFrom } = move;
-    const { saved, takenOver } = this.#stores;
-    const spare = saved.at(`${number}`);
-    const hasSpare = statOf(spare) !== undefined;
-    if (comesFrom !== undefined && !statOf(takenOver.at(comesFrom))) {
-      renameSync(target, takenOver.at(comesFrom));
-      if (hasSpare) putBack(spare, target);
-    } else if (hasSpare) renameSync(spare, target);
+    const spare = this.#stores.saved.at(`${move.number}`);
+    if (statOf(spare)) renameSync(spare, target);
     // A file that appears there at this moment is recognized later, and kept.
     else if (changesContent(move)) renameSync(target, spare);
   }
 
   /** Checks whether the saved file is the new one, withdrawn by an earlier attempt to undo. */
   async #isWithdrawn(move: FileMove): Promise<boolean> {
-    const { number, comes } = move;
-    return comes !== undefined && changesContent(move) && (await isSeen(this.#stores.saved.at(`${number}`), comes));
+    const { number, newFile } = move;
+    return newFile !== undefined && changesContent(move) && (await isSeen(this.#stores.saved.at(`${number}`), newFile));
   }
 
   /**
@@ -113,10 +110,8 @@ class Undo {
   }
 
   /** Returns the new file of a free path. Undefined if there was a previous file, which still exists then. */
-  #newFileOf({ number, leaves, comes, comesFrom }: FileMove): string | undefined {
-    if (leaves || !comes) return undefined;
-    const { staging, takenOver } = this.#stores;
-    return comesFrom === undefined ? staging.at(`${number}`) : takenOver.at(comesFrom);
+  #newFileOf({ number, oldEntry, newFile }: FileMove): string | undefined {
+    return oldEntry || !newFile ? undefined : this.#stores.staging.at(`${number}`);
   }
 
   /** Checks for the empty placeholder of a source that still exists and can't be linked. */
@@ -135,8 +130,8 @@ class Undo {
 }
 
 /** Checks whether the new and the previous file differ in content. */
-const changesContent = ({ leaves, comes }: FileMove): boolean =>
-  typeof leaves !== 'object' || leaves.sha256 !== comes?.sha256;
+const changesContent = ({ oldEntry, newFile }: FileMove): boolean =>
+  typeof oldEntry !== 'object' || oldEntry.sha256 !== newFile?.sha256;
 
 /** Puts an entry at a free path. Without hard links or a free inode for a placeholder, a check right before must do. */
 function putBack(source: string, target: string): void {
@@ -147,8 +142,7 @@ function putBack(source: string, target: string): void {
   try {
     putNew(source, target);
   } catch (error) {
-    const isFull = ['ENOSPC', 'EDQUOT'].includes(codeOf(error));
-    if (!isFull || statOf(target)) throw error;
+    if (!FULL.includes(codeOf(error)) || statOf(target)) throw error;
     renameSync(source, target);
   }
 }

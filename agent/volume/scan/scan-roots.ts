@@ -1,9 +1,12 @@
 import { splitPath } from '../../../shared/domain/files/relative-path.ts';
-import { statOf } from '../../disk/seen-file.ts';
+import { isForbidden } from '../../disk/hash-file.ts';
+import { HeldDirectory } from '../../disk/held-directory.ts';
+import { isSeen, seenFile, statOf } from '../../disk/seen-file.ts';
 import { allDirectories } from '../../plan/directories.ts';
 import type { Manifest } from '../../plan/manifest.ts';
 import type { LiveRoot } from '../../plan/plan-input.ts';
 import { type DataRoot, unlessAbsent } from '../state/data-root.ts';
+import { tryAt } from '../state/stores.ts';
 import { listBelow } from './scan-tree.ts';
 import { linkedTree } from './tree-link.ts';
 
@@ -35,6 +38,38 @@ export async function recordedRoots(
     else if (ownFilesBelow(path, manifest).size > 0) live.set(path, { kind: 'directory', foreign, isOwned: true });
   }
   return live;
+}
+
+/**
+ * Returns the destinations of trees that others have written to. Their removal moves these files to `taken-over`, so the
+ * rules are the same: if only the inode differs, the content decides, and an empty directory of the agent's user doesn't
+ * count.
+ */
+export async function changedTrees(root: DataRoot, { files, trees }: Manifest): Promise<Set<string>> {
+  const above = allDirectories(files.keys());
+  using held = new HeldDirectory((path) => root.openDirectory(root.pathOnDisk(path)));
+  const isWritten = async (path: string, owner: number | undefined) => {
+    const [parent, name] = splitPath(path);
+    const record = files.get(path);
+    const file = tryAt(held, parent)?.at(name);
+    const stats = file === undefined ? undefined : statOf(file);
+    if (file === undefined || !stats) return !record && !above.has(path);
+    if (stats.isDirectory()) return !above.has(path) && stats.uid !== owner;
+    return !record || record.found || !(await isSeen(file, seenFile(record)));
+  };
+  const hasWritten = async (tree: string) => {
+    const owner = root.look(tree, statOf)?.uid;
+    for (const path of await listBelow(root, tree, { isOwn: () => true }))
+      if (await isWritten(path, owner)) return true;
+    return false;
+  };
+  const changed = new Set<string>();
+  for (const tree of trees.keys()) {
+    // A directory that can't be read can't be removed either.
+    const isChanged = await hasWritten(tree).catch((error) => isForbidden(error) || Promise.reject(error));
+    if (isChanged) changed.add(tree);
+  }
+  return changed;
 }
 
 async function scanRoot(root: DataRoot, path: string, manifest: Manifest): Promise<LiveRoot> {

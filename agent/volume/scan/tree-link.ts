@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { splitPath } from '../../../shared/domain/files/relative-path.ts';
 import type { Directory } from '../../disk/directory.ts';
-import { keptName } from '../manifest/checked-lines.ts';
+import { treeName } from '../manifest/checked-lines.ts';
 import { type DataRoot, TREES, unlessAbsent } from '../state/data-root.ts';
 import { linkText } from '../state/state-links.ts';
 
@@ -13,7 +13,7 @@ export const linkTarget = (root: DataRoot, path: string, tree: string): string =
 export function treeAt(root: DataRoot, directory: Directory, path: string): string | undefined {
   const target = linkText(directory.at(splitPath(path)[1])) ?? '';
   const tree = target.slice(target.lastIndexOf('/') + 1);
-  return v.is(keptName, tree) && target === linkTarget(root, path, tree) ? tree : undefined;
+  return v.is(treeName, tree) && target === linkTarget(root, path, tree) ? tree : undefined;
 }
 
 /** Does the same for a path of the data volume; undefined also if its directory is missing or behind a link. */

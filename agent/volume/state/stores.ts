@@ -2,6 +2,7 @@ import type { Directory } from '../../disk/directory.ts';
 import { HeldDirectory } from '../../disk/held-directory.ts';
 import { unlessCode } from '../../disk/unless-code.ts';
 import type { DataRoot } from './data-root.ts';
+import { TakenOver } from './taken-over.ts';
 
 /** The agent's transit directories, held open. */
 export interface Stores {
@@ -10,7 +11,7 @@ export interface Stores {
   /** Files that have left their paths, until the sync ends. */
   saved: Directory;
   /** Files of others that were replaced. */
-  takenOver: Directory;
+  takenOver: TakenOver;
 }
 
 /** Opens the stores and, one at a time, directories of the data volume, during the work. */
@@ -20,7 +21,7 @@ export async function withStores<T>(
 ): Promise<T> {
   using staging = root.openAgentDirectory('staging');
   using saved = root.openAgentDirectory('saved');
-  using takenOver = root.openAgentDirectory('taken-over');
+  using takenOver = new TakenOver(root);
   using held = new HeldDirectory((path) => root.openDirectory(path));
   return await work({ staging, saved, takenOver }, held);
 }

@@ -8,7 +8,7 @@ import { rootOf } from '../../plan/trees.ts';
 import type { PublishMove } from '../manifest/move.ts';
 import type { DataRoot } from '../state/data-root.ts';
 import { probeLinks } from '../state/probe-volume.ts';
-import { freeName } from '../state/put-aside.ts';
+import { TakenOver } from '../state/taken-over.ts';
 import { type BuildOptions, buildTree, directoriesIn, type NewTree } from './build-tree.ts';
 import { isRetired, leftIn, writeRetired } from './retired-trees.ts';
 
@@ -56,7 +56,8 @@ export async function buildTrees(input: TreesInput): Promise<BuiltTrees> {
   for (const tree of trees) unlinkable.push(...(await buildTree(tree, { ...input, retained })));
   if (unlinkable.length > 0) throw new UnlinkableError(unlinkable);
   for (const tree of trees) if (tree.to === 'link') await writeRetired(undoneList(tree, input.staged), root);
-  const moves = publications.map((publication) => moveOf(publication, trees, root));
+  using takenOver = new TakenOver(root);
+  const moves = publications.map((publication) => moveOf(publication, trees, takenOver));
   for (const { path: destination, leaves, to } of moves) {
     // A file that the volume itself has from now on can lose that name before this tree is removed.
     const stays = to === 'link' ? kept : new Set<string>();
@@ -109,15 +110,13 @@ function distribute(trees: NewTree[], { plan, manifest }: TreesInput): Set<strin
   return kept;
 }
 
-function moveOf({ path, from, to, restores }: Publication, trees: NewTree[], root: DataRoot): PublishMove {
-  using takenOver = root.openAgentDirectory('taken-over');
+function moveOf({ path, from, to }: Publication, trees: NewTree[], takenOver: TakenOver): PublishMove {
   const move: PublishMove = { kind: 'publish', path, to, from: from.kind };
   const name = trees.find((tree) => tree.path === path)?.name;
   if (name !== undefined) move.tree = name;
   if (from.kind === 'link') move.leaves = from.tree;
-  else if (from.kind === 'directory' && from.isForeign) move.displacedTo = freeName(path, takenOver);
+  else if (from.kind === 'directory' && from.isForeign) move.displacedTo = takenOver.reserve(path);
   else if (from.kind === 'directory') move.leaves = `directory-${randomUUID().slice(0, 8)}`;
-  if (restores !== undefined) move.comesFrom = restores;
   return move;
 }
 
@@ -141,10 +140,9 @@ const undoneList = ({ name, path, staged }: NewTree, records: readonly OwnedFile
 
 function nextTrees(moves: readonly PublishMove[], manifest: Manifest): Map<string, TreeRecord> {
   const trees = new Map(manifest.trees);
-  for (const { path, to, tree, displacedTo } of moves) {
-    const displaced = trees.get(path)?.displaced ?? displacedTo;
+  for (const { path, to, tree } of moves) {
     if (to !== 'link' || tree === undefined) trees.delete(path);
-    else trees.set(path, displaced === undefined ? { tree } : { tree, displaced });
+    else trees.set(path, { tree });
   }
   return trees;
 }

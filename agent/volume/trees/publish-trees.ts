@@ -97,22 +97,20 @@ export class TreePublisher implements Disposable {
     return displacedTo === undefined ? this.#trees.at(leaves) : this.#stores.takenOver.at(displacedTo);
   }
 
-  #arrive({ path, to, tree = '', comesFrom }: PublishMove, directory: Directory): void {
+  #arrive({ path, to, tree = '' }: PublishMove, directory: Directory): void {
     const [, name] = splitPath(path);
     const target = directory.at(name);
     if (to === 'link') orChanged(path, () => symlinkSync(linkTarget(this.#root, path, tree), target));
-    const copy = comesFrom === undefined ? undefined : this.#stores.takenOver.at(comesFrom);
-    const source = to === 'directory' ? this.#building.at(tree) : copy;
-    if (to === 'link' || source === undefined || !statOf(source)?.isDirectory()) return;
+    if (to !== 'directory' || !statOf(this.#building.at(tree))?.isDirectory()) return;
     if (statOf(target)) throw changed(path);
-    renameSync(source, target);
+    renameSync(this.#building.at(tree), target);
   }
 
   /** Takes back a directory that came. */
-  #withdraw({ to, tree = '', comesFrom }: PublishMove, directory: Directory, name: string): void {
+  #withdraw({ to, tree = '' }: PublishMove, directory: Directory, name: string): void {
+    if (to !== 'directory') return;
     const target = directory.at(name);
-    const source = to === 'directory' ? this.#building.at(tree) : this.#stores.takenOver.at(comesFrom ?? '');
-    if (to === 'link' || (to === 'nothing' && comesFrom === undefined)) return;
+    const source = this.#building.at(tree);
     if (statOf(target)?.isDirectory() && !statOf(source)) renameSync(target, source);
   }
 

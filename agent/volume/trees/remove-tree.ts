@@ -4,8 +4,6 @@ import type { Directory } from '../../disk/directory.ts';
 import { fingerprintOf } from '../../disk/fingerprint-of.ts';
 import { isForbidden, readHash } from '../../disk/hash-file.ts';
 import { isSameFile, isUnchanged, statOf } from '../../disk/seen-file.ts';
-import { displacedName } from '../../plan/next-manifest.ts';
-import { putAside } from '../state/put-aside.ts';
 import type { Stores } from '../state/stores.ts';
 
 /** Maximum number of nested directories that are removed one by one; deeper ones are kept as a whole. */
@@ -31,7 +29,7 @@ export async function removeTree(parent: Directory, name: string, options: Remov
   const remover = new Remover(options);
   if (stats.isDirectory()) await remover.remove(parent, name, { path: '', depth: 0 });
   if (!stats.isDirectory() || remover.blockedAt !== undefined)
-    putAside(parent.at(name), displacedName(options.destination, 1), options.stores);
+    options.stores.takenOver.put(parent.at(name), options.destination);
   return remover.blockedAt;
 }
 
@@ -85,15 +83,16 @@ class Remover {
   /** Moves an entry to `taken-over`. The same content of this path is kept once. */
   async #keep(file: Buffer, path: string): Promise<void> {
     const { destination, stores, signal } = this.#options;
+    const { takenOver } = stores;
     const before = statOf(file);
     const sha256 = before?.isFile() ? await readHash(file, signal) : undefined;
-    const usual = displacedName(`${destination}/${path}`, 1);
-    const name = sha256 === undefined ? usual : `${sha256.slice(0, 16)}-${usual}`;
-    const kept = stores.takenOver.at(name);
-    const isKept = sha256 !== undefined && statOf(kept)?.isFile() && (await readHash(kept, signal)) === sha256;
-    const isUntouched = before !== undefined && isUnchanged(file, fingerprintOf(before));
+    if (before === undefined || sha256 === undefined) return takenOver.put(file, `${destination}/${path}`);
+    // With the hash, it can't be the name of a file with other content, or of one that was taken over.
+    const version = `${destination}/${path}.${sha256.slice(0, 16)}`;
+    const kept = takenOver.firstOf(version);
+    const isKept = statOf(kept)?.isFile() && (await readHash(kept, signal)) === sha256;
     // Renamed, not removed, because a program that has the file open might write to it.
-    if (isKept && isUntouched && !isSameFile(file, kept)) renameSync(file, kept);
-    else putAside(file, name, stores);
+    if (isKept && isUnchanged(file, fingerprintOf(before)) && !isSameFile(file, kept)) renameSync(file, kept);
+    else takenOver.put(file, version);
   }
 }

@@ -13,11 +13,11 @@ import { isSameFile, isSeen, seenFile, statOf } from '../../disk/seen-file.ts';
 import type { Manifest } from '../../plan/manifest.ts';
 import { rootOf } from '../../plan/trees.ts';
 import {
-  keptName,
   ownPath,
   parseLine,
   readLines,
   seenFileLine,
+  treeName,
   writeChecked,
   writeText,
 } from '../manifest/checked-lines.ts';
@@ -119,7 +119,7 @@ export async function retiredTrees(root: DataRoot): Promise<RetiredTree[]> {
   const retired: RetiredTree[] = [];
   for (const name of trees.list()) {
     const tree = name.slice(0, -ENDING.length);
-    if (!name.endsWith(ENDING) || !v.is(keptName, tree) || current.has(tree)) continue;
+    if (!name.endsWith(ENDING) || !v.is(treeName, tree) || current.has(tree)) continue;
     for await (const line of linesOf(trees.at(name))) {
       const header = parseLine(headerLine, line);
       // Without a manifest, a link might still lead to it.

@@ -11,7 +11,6 @@ const KINDS = {
   add: { mark: '+', meaning: 'new' },
   modify: { mark: '~', meaning: 'changed' },
   delete: { mark: '−', meaning: 'deleted' },
-  restore: { mark: '<', meaning: 'restored' },
 };
 
 /** @param {Plan} plan */

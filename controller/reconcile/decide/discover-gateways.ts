@@ -1,6 +1,7 @@
 import { BOUNDS } from '../../../shared/api/bounds.ts';
 import type { DiscoveredGateway, GatewayCounts } from '../../../shared/api/gateway-sync-status.ts';
 import { INJECTION_ENABLED } from '../../../shared/api/names.ts';
+import type { Reason } from '../../../shared/api/reasons.ts';
 import { clockWords } from '../../../shared/domain/text/clock-skew.ts';
 import { withoutUndefined } from '../../../shared/domain/text/objects.ts';
 import type { ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
@@ -97,9 +98,13 @@ function stateOf(status: ObservedReportStatus, profile: string, desired: Desired
   if (status.generation !== undefined && status.generation !== generation) return 'Pending';
   const isRight = hasFiles(status, files);
   if (state === 'Synced' && !isRight) return 'Skewed';
-  if ((state === 'Paused' || state === 'DryRun') && state !== pauseOf(profile)) return 'Pending';
+  if ((state === 'Paused' || state === 'DryRun') && state !== pauseOf(profile) && !isStandby(status)) return 'Pending';
   return state;
 }
+
+/** Whether an agent doesn't deliver because another gateway gives its gateway the files. */
+export const isStandby = (status: ObservedReportStatus | undefined): boolean =>
+  status?.state === 'Paused' && status.reason === ('Standby' satisfies Reason);
 
 /** Whether a gateway has the files of a release: it was delivered, or leaves the present files unchanged. */
 function hasFiles({ commit, revision, preview, unchangedAt }: ObservedReportStatus, files: WantedFiles): boolean {

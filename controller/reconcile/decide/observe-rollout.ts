@@ -12,6 +12,7 @@ import type { GatewayReport, ReportedPreview, RolloutInput } from '../../rollout
 import { judgeWindows } from '../../rollout/windows.ts';
 import type { ObservedPod } from '../../watch/observed-pod.ts';
 import type { ObservedReportStatus } from '../../watch/observed-report.ts';
+import { isStandby } from './discover-gateways.ts';
 import type { RolloutObservation } from './observation.ts';
 
 const DEADLINE_MS = 15 * 60_000;
@@ -48,7 +49,7 @@ export function rolloutInput({ sync, observation, pauseOf, now }: StepFacts): Ro
     gateways: livePods.map((pod) => ({
       ...gatewayOf(pod, reportedBy(pod, reportOf(pod)?.status, { verifies: spec.gateway.verifies === true, number })),
       fits: fittingWaves(waves, new Map(Object.entries(pod.labels ?? {}))),
-      isPaused: Boolean(pauseOf(pod.profile)),
+      isPaused: Boolean(pauseOf(pod.profile)) || isStandby(reportOf(pod)?.status),
     })),
     newest: releaseOf(sync, revision),
     isSameVersion:

@@ -19,7 +19,7 @@ export function affectedByGatewaySync(change: Change<ObservedGatewaySync>): Obje
 }
 
 /** Whether a stored status isn't the one that this process decided last, if any. */
-export const isForeignStatus = (decided: GatewaySyncStatus | undefined, stored: GatewaySyncStatus): boolean =>
+export const isDecidedElsewhere = (decided: GatewaySyncStatus | undefined, stored: GatewaySyncStatus): boolean =>
   decided !== undefined && !isEqual(decided, stored);
 
 /** Whether a change of a GatewaySync matters to the resources that name it in `spec.webhook.from`. */

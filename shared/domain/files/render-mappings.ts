@@ -2,7 +2,7 @@ import { BOUNDS } from '../../api/bounds.ts';
 import { MAPPING_DEFAULTS, type Mapping } from '../../api/sync.ts';
 import { WorkBudget } from '../limits/work-budget.ts';
 import { FILE_MODE_RULE, parseFileMode } from './file-mode.ts';
-import { isAgentPath, isFilePath, isGitPath, relativePath } from './relative-path.ts';
+import { isAgentPath, isFilePath, isGitPath, isWithin, joinPath, relativePath } from './relative-path.ts';
 import { type RenderedPatch, renderPatch } from './render-patch.ts';
 import { renderTemplate, type TemplateValues } from './render-template.ts';
 
@@ -24,6 +24,15 @@ export interface RenderedMapping {
   patches: RenderedPatch[];
   /** If links are delivered as links: the absolute paths that they can lead to or below. */
   keptLinks?: readonly string[] | undefined;
+}
+
+/** Returns the path in the repository of a file below a destination; undefined if it isn't below. */
+export function sourceBelow(
+  { source, destination }: Pick<RenderedMapping, 'source' | 'destination'>,
+  path: string,
+): string | undefined {
+  if (path === destination || !isWithin(path, destination)) return undefined;
+  return joinPath(source, destination === '' ? path : path.slice(destination.length + 1));
 }
 
 export type RenderedMappings =

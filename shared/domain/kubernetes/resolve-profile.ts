@@ -18,6 +18,18 @@ export interface ProfileSource {
   profiles: Record<string, Profile>;
 }
 
+/** Patterns of what a product writes for itself, by the name of the preset. */
+const PRESET_EXCLUDES = {
+  none: [],
+  ignition: ['.resources/', '.uuid', '**/config/local/', '**/config/resources/local/', 'thumbnail.png'],
+};
+
+/** Returns all patterns of files that a profile never delivers. */
+export const excludesOf = ({
+  preset = 'none',
+  excludePatterns,
+}: Pick<ResolvedProfile, 'preset' | 'excludePatterns'>) => [...PRESET_EXCLUDES[preset], ...excludePatterns];
+
 const BUILT_IN = { ...v.parse(defaultsSchema, {}), excludePatterns: [], checks: [] };
 
 /**

@@ -3,7 +3,7 @@ import type { GitServer } from './git-server.ts';
 
 /** Result of a load of deliveries. */
 export interface Load {
-  /** Number of responses by status; `broken` counts connections without one. */
+  /** Number of responses by status, and of requests without one by the code or name of their error. */
   answers: Record<string, number>;
   /** Time at which the last delivery accepted with 202 was sent, by path (RFC 3339, UTC, milliseconds). */
   lastAccepted: Record<string, string>;
@@ -47,8 +47,8 @@ const script = `
     for (let i = number; !existsSync('/tmp/enough'); i += 10) {
       const path = paths[i % paths.length];
       const sentAt = new Date().toISOString();
-      const request = { method: 'POST', headers, body: '{"ref":"main"}', signal: AbortSignal.timeout(15_000) };
-      const status = await fetch(base + path, request).then((answer) => answer.status, () => 'broken');
+      const request = { method: 'POST', headers, body: '{"ref":"main"}', signal: AbortSignal.timeout(60_000) };
+      const status = await fetch(base + path, request).then((answer) => answer.status, (error) => error.cause?.code ?? error.name);
       answers[status] = (answers[status] ?? 0) + 1;
       writeFileSync('/tmp/sending', '');
       if (status === 202 && !(sentAt < lastAccepted[path])) lastAccepted[path] = sentAt;

@@ -7,8 +7,8 @@ import { gatewaySyncPath, syncReportPath } from '../../../shared/io/kubernetes/r
 import { connectCluster } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { shareGitServer } from '../../support/git-server-for.ts';
+import { startSlowLink } from '../../support/slow-link.ts';
 import { until } from '../../support/until.ts';
-import { startSlowLink } from '../receiver/slow-link.ts';
 import { createGatewayPod, type GatewayPod } from './support/gateway-pod.ts';
 
 const server = await shareGitServer();

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { lstat, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { ALL, NO_GATEWAY } from '../../../shared/domain/rollout/waves.ts';
 import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { slow } from '../../support/depth.ts';
@@ -49,14 +48,7 @@ async function arrange(t: TestContext, { spec = specOf(), env = {} }: Options = 
     await play.roll({ ...release, ...nowhere });
     return release;
   };
-  const untilStatus = async (describe: string, accept: (status: SyncReportStatus) => boolean) => {
-    const { status } = await pod.untilReport(
-      describe,
-      (report) => report.status !== undefined && accept(report.status),
-    );
-    assert.ok(status);
-    return status;
-  };
+  const { untilStatus } = pod;
   const untilPreviewed = (commit: string) =>
     untilStatus(`a preview of ${commit}`, ({ preview }) => preview?.commit === commit);
   return { repository, first, pod, play, agent, labels, propose, untilStatus, untilPreviewed };

@@ -30,14 +30,7 @@ async function arrange(t: TestContext) {
   const commit = await repository.commit({ files: { 'config/a': '1' } });
   const gateway = await startFakeIgnition(t);
   const pod = await createGatewayPod(t);
-  const untilStatus = async (describe: string, accept: (status: SyncReportStatus) => boolean) => {
-    const { status } = await pod.untilReport(
-      describe,
-      (report) => report.status !== undefined && accept(report.status),
-    );
-    assert.ok(status);
-    return status;
-  };
+  const { untilStatus } = pod;
   const start = () => pod.start({ GATEWAY_PORT: String(gateway.port) });
   return {
     repository,

@@ -42,7 +42,12 @@ const lists = {
         },
       ],
     },
-    verify: { requests: [{ path: '/' }] },
+    verify: {
+      requests: [
+        { path: '/' },
+        { path: '/', expect: { json: ['text', 2, false, null].map((equals) => ({ path: '/a', equals })) } },
+      ],
+    },
   },
   rollout: {
     waves: [

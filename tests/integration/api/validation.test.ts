@@ -49,6 +49,8 @@ const repositories = (...globs: string[]) => ({ 'webhook.repositories': globs })
 const refs = (...globs: string[]) => ({ 'webhook.allowedRefs': globs });
 const reload = (fields: Json) => ({ gateway: { reload: fields } });
 const requests = (count: number, fields: Json) => reload({ requests: Array(count).fill({ path: '/', ...fields }) });
+const verify = (fields: Json) => ({ gateway: { verify: { requests: [{ path: '/', ...fields }] } } });
+const expectJson = (path: string, equals: unknown = 1) => verify({ expect: { json: [{ path, equals }] } });
 const secret = (key = 'k') => ({ secretRef: { name: 's', key } });
 const token = { token: secret() };
 const sshKey = (fields: Json = {}) => ({ sshKey: { ...secret(), ...fields } });
@@ -191,11 +193,26 @@ const refused: Refused[] = [
   ['a short sync period', { 'sync.defaults': { syncPeriod: 1 } }, /greater than or equal to 5/],
   ['a preset without the key that it needs', reload({ preset: 'ignition' }), /spec\.gateway\.api/],
   ['a port', { gateway: { port: 70_000 } }, /less than or equal to 65535/],
-  ['many headers', requests(3, { headersFrom: headers(11) }), /at most 32 headers in total/],
+  ['many headers', requests(3, { headersFrom: headers(11) }), /at most 32 headers from Secrets/],
+  [
+    'many headers of reloads and checks',
+    {
+      'gateway.reload': { requests: Array(2).fill({ path: '/', headersFrom: headers(16) }) },
+      'gateway.verify': { requests: [{ path: '/', headersFrom: headers(1) }] },
+    },
+    /at most 32 headers from Secrets/,
+  ],
   ['a quantity', { agent: { resources: { limits: { cpu: '1'.repeat(65) } } } }, /may not be more than 64|Too long/],
   ['a name that no Secret has', { 'git.caSecretRef': { name: 'größe', key: 'k' } }, /should match/],
   ['a body that is longer than 8 KiB', requests(1, { body: 'x'.repeat(8_193) }), /may not be more than 8192/],
   ['a body of a GET request', requests(1, { method: 'GET', body: '' }), /a GET request has no body/],
+  ['a body of a check without a method', verify({ body: 'x' }), /a GET request has no body/],
+  ['a check that changes the gateway', verify({ method: 'PUT' }), /supported values: "GET", "POST"/],
+  ['a check that expects nothing', verify({ expect: {} }), /specify json or contains/],
+  ['a check for any text', verify({ expect: { contains: '' } }), /at least 1 chars/],
+  ['a check of no value', verify({ expect: { json: [] } }), /specify json or contains/],
+  ['a JSON Pointer without a slash', expectJson('result'), /should match/],
+  ['a JSON Pointer with an unknown escape', expectJson('/a~2'), /should match/],
   ['a header with a line break', requests(1, { headers: [{ name: 'X-A', value: 'a\nb' }] }), /headers\[0\]\.value/],
   ['SIGKILL', reload({ signal: { name: 'SIGKILL', process: 'nginx' } }), /supported values: "SIGHUP"/],
   ['a signal without a process', reload({ signal: { name: 'SIGHUP' } }), /signal\.process: Required/],
@@ -235,6 +252,8 @@ const accepted: Accepted[] = [
     }),
   ],
   ['a signal', reload({ signal: { name: 'SIGUSR2', process: 'my server.sh' } })],
+  ...['valid', 1.5, true, null].map((value): Accepted => [`the value ${value}`, expectJson('/a~1b/0', value)]),
+  ['a check with a body', verify({ method: 'POST', body: '{}', headersFrom: headers(16), expect: { contains: 'ok' } })],
   ['headers', requests(2, { headersFrom: headers(16) })],
   ['resources', { 'agent.resources': { requests: { cpu: '50m', 'nvidia.com/gpu': 1 }, limits: { memory: '1Gi' } } }],
   ['a commit status', status({ context: 'plant/{{ .Cluster }}/{{.Namespace}}/{{ .Name }}' })],
@@ -293,10 +312,11 @@ suite('the API server', () => {
   test('rejects invalid resources with helpful messages', async (t) => {
     const namespace = await createNamespace(t);
     for (const [what, changes, words] of refused) {
-      await assert.rejects(post(namespace, 'x', spec(changes)), (error: Error) => {
+      const isExplained = (error: Error) => {
         assert.match(error.message, words, what);
         return true;
-      });
+      };
+      await assert.rejects(post(namespace, 'x', spec(changes)), isExplained, what);
     }
   });
 

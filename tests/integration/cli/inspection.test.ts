@@ -119,7 +119,8 @@ suite('the answer to a query', () => {
         interrupt = leave;
         return () => {};
       };
-      const asking = { name: 'gw', kind: 'drift' as const, pods: ['missing-0'], timeoutMs, onBusy: () => {}, onExit };
+      const question = { kind: 'drift' as const, pods: ['missing-0'] };
+      const asking = { name: 'gw', question, timeoutMs, onBusy: () => {}, onExit };
       return { asked: askAgents(access, asking), interrupt: () => interrupt() };
     };
     return { access, ask };

@@ -6,6 +6,7 @@ import { callApi, connectCluster, createNamespace } from '../../support/cluster.
 import { slow } from '../../support/depth.ts';
 import { applyGatewaySync, patchResource, patchStatus, request } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
+import { until } from '../../support/until.ts';
 import { startRelay } from './start-relay.ts';
 
 type Host = NonNullable<Parameters<typeof runCli>[1]>;
@@ -77,7 +78,7 @@ suite('a broken connection', { concurrency: 2 }, () => {
     ['trace', 'app'],
   ]) {
     test(`doesn't end ${line.join(' ')}`, slow, async (t) => {
-      const [{ address, resource, stoker }, relay] = await Promise.all([arrange(t), startRelay(t)]);
+      const [{ address, resource, stoker }, { kubeconfig, link }] = await Promise.all([arrange(t), startRelay(t)]);
       const begins = Promise.withResolvers<void>();
       let output = '';
       const host: Host = {
@@ -86,10 +87,10 @@ suite('a broken connection', { concurrency: 2 }, () => {
           output += text;
         },
       };
-      const waiting = stoker([...line, '--timeout', '60s'], host, relay.kubeconfig);
+      const waiting = stoker([...line, '--timeout', '60s'], host, kubeconfig);
       await begins.promise;
-      relay.cut();
-      await relay.untilRefused();
+      link.refuse();
+      await until(() => link.refused >= 2, { describe: 'two that were sent away' });
       const { metadata } = await callApi<GatewaySync>({ path: resource });
       const { annotations = {}, generation } = metadata;
       const time = new Date().toISOString();
@@ -104,7 +105,7 @@ suite('a broken connection', { concurrency: 2 }, () => {
         conditions: [ready],
       };
       await patchStatus(address, status);
-      relay.restore();
+      link.accept();
       assert.equal((await waiting).status, 0, output);
     });
   }

@@ -229,15 +229,15 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
 
   test('reports that the cluster is unreachable, and shows the changes when it is back', slow, async (t) => {
     const { namespace } = await arrange(t, 'plant');
-    const relay = await startRelay(t);
-    const entered = await enter(await startUi(t, relay.kubeconfig, '-n', namespace));
-    relay.cut();
+    const { kubeconfig, link } = await startRelay(t);
+    const entered = await enter(await startUi(t, kubeconfig, '-n', namespace));
+    link.refuse();
     const broken = await untilUpdate(entered, ({ connection }) => !connection.isLive);
     assert.match(broken.connection.says ?? '', /cannot list GatewaySyncs .*: the connection was lost|nothing listens/);
     assert.ok(Date.parse(broken.connection.at ?? '') <= Date.now());
     assert.equal(broken.cards.length, 1);
     await applyGatewaySync({ namespace, name: 'shop' }, { repo: 'https://git.example/x' });
-    relay.restore();
+    link.accept();
     const back = await untilUpdate(entered, ({ connection, cards }) => connection.isLive && cards.length === 2);
     assert.equal(back.totals.resources, 2);
   });

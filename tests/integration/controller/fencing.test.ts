@@ -7,8 +7,8 @@ import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
+import { startSlowLink } from '../../support/slow-link.ts';
 import { until } from '../../support/until.ts';
-import { startSlowLink } from '../receiver/slow-link.ts';
 
 interface ConfigMaps {
   items: { metadata: { name: string; creationTimestamp: string } }[];

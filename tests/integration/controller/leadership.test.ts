@@ -21,11 +21,11 @@ import {
 } from '../../support/gateway-syncs.ts';
 import { serveRepository } from '../../support/git-server-for.ts';
 import { startProgram } from '../../support/program.ts';
+import { startSlowLink } from '../../support/slow-link.ts';
 import { type OwnController, startController, startControllerProcess } from '../../support/start-controller.ts';
 import { startProxy } from '../../support/start-proxy.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
-import { startSlowLink } from '../receiver/slow-link.ts';
 
 /** A lease that passes on after seconds, as in production after 15. */
 const lease = { durationMs: 5_000, giveUpMs: 3_500, retryMs: 300, checkMs: 100 };

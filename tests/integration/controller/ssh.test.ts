@@ -6,11 +6,11 @@ import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { applyGatewaySync, condition, untilCommit, untilCondition } from '../../support/gateway-syncs.ts';
 import { isGone } from '../../support/is-gone.ts';
+import { startSlowLink } from '../../support/slow-link.ts';
 import { type SshServer, skipWithoutSshd, startSshServer } from '../../support/ssh-server.ts';
 import { startControllerProcess } from '../../support/start-controller.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
-import { startSlowLink } from '../receiver/slow-link.ts';
 import { processArguments } from './process-arguments.ts';
 
 /** Files below a directory, by relative path; those that are deleted in the meantime are omitted. */

@@ -5,10 +5,10 @@ import { type TestContext, test } from 'node:test';
 import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
 import { applyGatewaySync, untilCommit } from '../../support/gateway-syncs.ts';
 import { serveRepository } from '../../support/git-server-for.ts';
+import { startSlowLink } from '../../support/slow-link.ts';
 import { startController } from '../../support/start-controller.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
-import { startSlowLink } from '../receiver/slow-link.ts';
 
 /** A service account with the permissions of the controller, whose tokens each expire with a Secret. */
 async function createAccount(t: TestContext, namespace: string) {

@@ -14,8 +14,8 @@ import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { connectCluster } from '../../support/cluster.ts';
 import { openPort } from '../../support/open-port.ts';
+import { startSlowLink } from '../../support/slow-link.ts';
 import { until } from '../../support/until.ts';
-import { startSlowLink } from '../receiver/slow-link.ts';
 
 async function clientThrough(server: string): Promise<KubernetesClient> {
   const { kubeconfig } = await connectCluster();

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { cp, rm } from 'node:fs/promises';
-import { createServer, type Socket, connect as tcpConnect } from 'node:net';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -15,7 +14,7 @@ import { type Change, Reflector } from '../../../shared/io/kubernetes/reflector.
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
-import { openPort } from '../../support/open-port.ts';
+import { startSlowLink } from '../../support/slow-link.ts';
 import { until } from '../../support/until.ts';
 
 interface ConfigMap {
@@ -124,10 +123,10 @@ suite('a reflector of a resource', () => {
     const cluster = await connectCluster();
     const namespace = await createNamespace(t);
     await write(cluster, configMap(namespace, 'a', '1'));
-    const proxy = await startProxy(t, new URL(cluster.url));
-    const view = mirror(t, cluster.kubeconfig, namespace, { server: proxy.url, idleTimeoutMs: 1_500 });
+    const link = await startSlowLink(t, cluster.url);
+    const view = mirror(t, cluster.kubeconfig, namespace, { server: link.url, idleTimeoutMs: 1_500 });
     await untilStore(view, { a: '1' });
-    proxy.freeze();
+    link.freeze();
     await write(cluster, configMap(namespace, 'a', '2'));
     await untilStore(view, { a: '2' });
     assert.ok(view.restarts.includes('error'));
@@ -137,17 +136,17 @@ suite('a reflector of a resource', () => {
     const cluster = await connectCluster();
     const namespace = await createNamespace(t);
     for (const name of ['changes', 'goes', 'stays']) await write(cluster, configMap(namespace, name, '1'));
-    const proxy = await startProxy(t, new URL(cluster.url));
-    const view = mirror(t, cluster.kubeconfig, namespace, { server: proxy.url });
+    const link = await startSlowLink(t, cluster.url);
+    const view = mirror(t, cluster.kubeconfig, namespace, { server: link.url });
     await untilStore(view, { changes: '1', goes: '1', stays: '1' });
     view.changes.length = 0;
     for (const value of ['2', '3', '4']) {
       const before = view.restarts.length;
-      proxy.refuse(true);
+      link.refuse();
       await write(cluster, configMap(namespace, 'changes', value));
       if (value === '4') await remove(cluster, configMap(namespace, 'goes', '1'));
       await until(() => view.restarts.length > before, { describe: 'a failure' });
-      proxy.refuse(false);
+      link.accept();
       await untilStore(view, { changes: value, stays: '1', ...(value !== '4' && { goes: '1' }) });
     }
     assert.deepEqual(
@@ -160,17 +159,17 @@ suite('a reflector of a resource', () => {
     const cluster = await connectCluster();
     const namespace = await createNamespace(t);
     await write(cluster, configMap(namespace, 'stays', '1'));
-    const proxy = await startProxy(t, new URL(cluster.url));
-    const view = mirror(t, cluster.kubeconfig, undefined, { server: proxy.url, labelSelector: `ns=${namespace}` });
+    const link = await startSlowLink(t, cluster.url);
+    const view = mirror(t, cluster.kubeconfig, undefined, { server: link.url, labelSelector: `ns=${namespace}` });
     const object = configMap(namespace, 'last', '1');
     Object.assign(object.metadata.labels, { ns: namespace });
     await view.reflector.firstSync;
     await write(cluster, object);
     await untilStore(view, { last: '1' });
-    proxy.refuse(true);
+    link.refuse();
     await remove(cluster, object);
     await until(() => view.restarts.length > 0, { describe: 'a failure' });
-    proxy.refuse(false);
+    link.accept();
     await untilStore(view, {});
   });
 
@@ -178,13 +177,13 @@ suite('a reflector of a resource', () => {
     const cluster = await connectCluster();
     const namespace = await createNamespace(t);
     await write(cluster, configMap(namespace, 'a', '1'));
-    const proxy = await startProxy(t, new URL(cluster.url));
-    const view = mirror(t, cluster.kubeconfig, namespace, { server: proxy.url });
+    const link = await startSlowLink(t, cluster.url);
+    const view = mirror(t, cluster.kubeconfig, namespace, { server: link.url });
     await untilStore(view, { a: '1' });
-    proxy.refuse(true);
+    link.refuse();
     await write(cluster, configMap(namespace, 'a', '2'));
     await until(() => view.restarts.length >= 2, { describe: 'two failures' });
-    proxy.refuse(false);
+    link.accept();
     await untilStore(view, { a: '2' });
   });
 });
@@ -225,32 +224,3 @@ suite('a reflector of a resource of an API server that is stopped or restored', 
     await untilStore(view, { changed: '1', removed: '1' });
   });
 });
-
-/** A TCP proxy to the API server that can cut and refuse connections. */
-async function startProxy(t: TestContext, target: URL) {
-  let refusing = false;
-  const sockets = new Set<Socket>();
-  const server = createServer((inbound) => {
-    if (refusing) return inbound.destroy();
-    const outbound = tcpConnect(Number(target.port), target.hostname);
-    for (const [from, to] of [
-      [inbound, outbound],
-      [outbound, inbound],
-    ] as const) {
-      sockets.add(from);
-      from.on('error', () => {}).on('close', () => to.destroy());
-      from.pipe(to);
-    }
-  });
-  return {
-    url: `https://127.0.0.1:${await openPort(t, server)}`,
-    /** The connections that are open now stay open, and carry nothing more. */
-    freeze: () => {
-      for (const socket of sockets) socket.unpipe().pause();
-    },
-    refuse: (value: boolean) => {
-      refusing = value;
-      if (value) for (const socket of sockets) socket.destroy();
-    },
-  };
-}

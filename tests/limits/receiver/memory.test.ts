@@ -9,10 +9,10 @@ import { readNodeFlags } from '../../../scripts/images/read-entry-point.ts';
 import { createCertificates } from '../../../scripts/testbed/certificates.ts';
 import { LIMIT_KB } from '../../../scripts/testbed/memory-limit.ts';
 import { signDelivery } from '../../../scripts/testbed/sign-delivery.ts';
-import { startSlowLink } from '../../integration/receiver/slow-link.ts';
 import { startReceiver } from '../../integration/receiver/start-receiver.ts';
 import { connectCluster } from '../../support/cluster.ts';
 import { makeCgroup, watchMemory } from '../../support/memory-limit.ts';
+import { startSlowLink } from '../../support/slow-link.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 

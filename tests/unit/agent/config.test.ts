@@ -88,46 +88,28 @@ suite('the configuration of the agent', () => {
 
 suite('describeFailure', () => {
   const details = { code: 'x.y', reason: 'NotComplete' } as const;
+  const later = { ...details, retryAfterMs: 9 };
+  const unusable = { reason: 'VolumeUnusable' };
   const failed = (code: string, path = '/data/x', dest?: string) => Object.assign(codedError(code), { path, dest });
   const again = { isWaiting: false, retryAfterMs: 0, isFinal: false };
   const final = { ...again, isFinal: true };
   const cases: [name: string, error: unknown, expected: object, message: RegExp][] = [
-    ['a terminal error', new TerminalError('m', details), { code: 'x.y', reason: 'NotComplete', ...final }, /^m$/],
-    [
-      'a host that asks to wait',
-      new TransientError('m', { ...details, retryAfterMs: 9 }),
-      { code: 'x.y', reason: 'NotComplete', ...again, retryAfterMs: 9 },
-      /^m$/,
-    ],
-    [
-      'waiting',
-      new WaitingError('m', { ...details, retryAfterMs: 9 }),
-      { code: 'x.y', reason: 'NotComplete', isWaiting: true, retryAfterMs: 9, isFinal: false },
-      /^m$/,
-    ],
-    [
-      'a mount in the way',
-      failed('EBUSY'),
-      { code: 'data.EBUSY', reason: 'VolumeUnusable', ...again },
-      /\(EBUSY, \/data\/x\)$/,
-    ],
+    ['a terminal error', new TerminalError('m', details), { ...details, ...final }, /^m$/],
+    ['a host that asks to wait', new TransientError('m', later), { ...again, ...later }, /^m$/],
+    ['waiting', new WaitingError('m', later), { ...again, ...later, isWaiting: true }, /^m$/],
+    ['a mount in the way', failed('EBUSY'), { code: 'data.EBUSY', ...unusable, ...again }, /\(EBUSY, \/data\/x\)$/],
     ['a full disk', failed('ENOSPC'), { code: 'data.ENOSPC', reason: 'VolumeFull', ...again }, /\(ENOSPC\b/],
-    [
-      'a disk that fails',
-      failed('EIO'),
-      { code: 'data.EIO', reason: 'VolumeUnusable', ...again },
-      /\(EIO, \/data\/x\)$/,
-    ],
+    ['a disk that fails', failed('EIO'), { code: 'data.EIO', ...unusable, ...again }, /\(EIO, \/data\/x\)$/],
     [
       'a volume of another user, which the agent sees through /proc',
       failed('EACCES', '/proc/1/fd/18/.sync-agent'),
-      { code: 'data.EACCES', reason: 'VolumeUnusable', ...final },
+      { code: 'data.EACCES', ...unusable, ...final },
       /runAsUser.*\(EACCES, \.sync-agent\)$/,
     ],
     [
       "a name that the volume doesn't accept",
       failed('ENAMETOOLONG', '/staging/0', '/data/x'),
-      { code: 'data.ENAMETOOLONG', reason: 'VolumeUnusable', ...final },
+      { code: 'data.ENAMETOOLONG', ...unusable, ...final },
       /\(ENAMETOOLONG, \/data\/x\)$/,
     ],
     [

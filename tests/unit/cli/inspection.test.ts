@@ -190,11 +190,9 @@ suite('a patch for the repository', () => {
 
   test('contains only delivered files', () => {
     const { before: _, ...added } = change({ source: '.github/workflows/x.yml', kind: 'add' });
-    for (const given of [added, change({ kind: 'restore' })]) {
-      const { text, refused } = patchOf({ a: answer(given) }, true);
-      assert.equal(text, '');
-      assert.match(refused[0]?.why ?? '', / \(a\)$/);
-    }
+    const { text, refused } = patchOf({ a: answer(added) }, true);
+    assert.equal(text, '');
+    assert.match(refused[0]?.why ?? '', / \(a\)$/);
   });
 
   test('contains agreed changes next to disputed ones, in the order of the responses', () => {
@@ -292,7 +290,7 @@ suite('the output of diff and drift', () => {
   test('has a line for each file, and then the available content', () => {
     const added = omit(change({ path: 'etc/b', source: 'etc/b', kind: 'add', reason: 'Added' }), 'before');
     const gone = omit(change({ path: 'etc/c', kind: 'delete', reason: 'Removed', leftOut: 'binary' }), 'after');
-    const answered = { ...answer(added, gone, change({ path: 'etc/d', kind: 'restore' })), more: 2 };
+    const answered = { ...answer(added, gone, change({ path: 'etc/d' })), more: 2 };
     const lines = drawInspection(viewOf({ a: answered }), hostOf(undefined)).map((line) => line.trimEnd());
     assert.deepEqual(lines.slice(0, 8), [
       'a: main (c0ffee11) would change 5 files',
@@ -300,7 +298,7 @@ suite('the output of diff and drift', () => {
       '    FILE    IN GIT     WHY       NO CONTENT',
       '+   etc/b              Added',
       '-   etc/c   config/a   Removed   binary',
-      '<   etc/d   config/a   Drifted',
+      '~   etc/d   config/a   Drifted',
       'and 2 more',
       '',
     ]);

@@ -102,10 +102,9 @@ function failToFetch(world: World, index: number, setup: Setup): World {
   return announce(failed, index, setup, { kind: 'failed', intent, error, durationMs: 1 });
 }
 
-/** Ends the process, and starts another one with the same disk. */
-export function kill(world: World, index: number, setup: Setup): World {
-  const { disk } = world.agents[index] as Agent;
-  const started: Agent = {
+/** Returns an agent that has just started with this disk. */
+export function newAgent(disk: Agent['disk']): Agent {
+  return {
     seen: undefined,
     verdict: UNKNOWN,
     intent: undefined,
@@ -116,7 +115,12 @@ export function kill(world: World, index: number, setup: Setup): World {
     memory: NOTHING_REPORTED,
     report: undefined,
   };
-  return withReport(prune(withAgent(world, index, started)), index, setup, {
+}
+
+/** Ends the process, and starts another one with the same disk. */
+export function kill(world: World, index: number, setup: Setup): World {
+  const { disk } = world.agents[index] as Agent;
+  return withReport(prune(withAgent(world, index, newAgent(disk))), index, setup, {
     state: 'Pending',
     message: 'the agent is starting',
   });

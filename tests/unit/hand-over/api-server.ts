@@ -6,6 +6,7 @@ import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
 import { FIELD_MANAGERS } from '../../../shared/api/names.ts';
 import type { ManagedFieldsEntry } from '../../../shared/api/object-meta.ts';
 import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
+import { applyMergePatch } from '../../support/apply-merge-patch.ts';
 import { gatewaySpecOf } from '../../support/objects.ts';
 
 /** Creation time of the resource (ms since the epoch). */
@@ -100,7 +101,7 @@ export function withStatus(
 ): GatewaySync {
   const { resourceVersion = before.metadata.resourceVersion } = metadata;
   if (resourceVersion !== before.metadata.resourceVersion) throw new ApiError(409, '{}');
-  const after = merged(before.status ?? {}, status) as GatewaySyncStatus;
+  const after = applyMergePatch(before.status ?? {}, status) as GatewaySyncStatus;
   if (isDeepStrictEqual(after, before.status)) return before;
   return { ...before, metadata: next(before.metadata), status: after };
 }
@@ -121,17 +122,6 @@ const next = (metadata: GatewaySync['metadata']) => ({
   ...metadata,
   resourceVersion: String(Number(metadata.resourceVersion) + 1),
 });
-
-function merged(target: unknown, patch: unknown): unknown {
-  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
-  const result: Record<string, unknown> =
-    typeof target === 'object' && target !== null && !Array.isArray(target) ? { ...target } : {};
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === null) delete result[key];
-    else result[key] = merged(result[key], value);
-  }
-  return result;
-}
 
 /** The API server stores whole seconds. */
 const secondsOf = (time: number): string => new Date(time).toISOString().replace(/\.\d+Z$/, 'Z');

@@ -1,21 +1,13 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
-import { edited, FOREIGN } from './api-server.ts';
+import { edited } from './api-server.ts';
 import { explore } from './explore.ts';
 import { PARTS, type Parts } from './parts.ts';
+import { atOnce, byWaves, foreign, inSteps, ranged, v1, v2 } from './setups.ts';
 import { commit, type Setup } from './world.ts';
 
 type Broken = [what: string, broken: Partial<Parts>, setup: Omit<Setup, 'parts'>, found: RegExp];
-
-const [v1, v2] = [
-  { kind: 'request', ref: 'v1' },
-  { kind: 'request', ref: 'v2' },
-] as const;
-const foreign = { kind: 'request', ref: 'v2', repository: FOREIGN } as const;
-const quick = { agents: 0, controller: 'at once' } as const;
-const inSteps = { agents: 0, controller: 'in steps' } as const;
-const byWaves = { rollout: { waves: [{ name: 'one', gateways: 1 }], previewTimeout: '0s' } };
 
 const withStatusOf =
   (change: (status: GatewaySyncStatus) => GatewaySyncStatus): Parts['decide'] =>
@@ -43,7 +35,7 @@ const broken: Broken[] = [
         return request ? { ...rest, request: late } : rest;
       },
     },
-    { ...quick, budget: { deliveries: [v1], edits: ['next'], minute: 1 } },
+    { ...atOnce, budget: { deliveries: [v1], edits: ['next'], minute: 1 } },
     /followed again|is followed, and not what is newest/,
   ],
   [
@@ -55,55 +47,55 @@ const broken: Broken[] = [
           : { ...status, ...(lastRequest && { lastRequest }) },
       ),
     },
-    { ...quick, budget: { deliveries: [v1], edits: ['next'] } },
+    { ...atOnce, budget: { deliveries: [v1], edits: ['next'] } },
     /is said to be followed, and is not/,
   ],
   [
     'a delivery whose patch was lost gets 202',
     { judgeFailure: () => ({ kind: 'superseded', part: 'request' }) },
-    { ...quick, budget: { deliveries: [v1], lose: 1 } },
+    { ...atOnce, budget: { deliveries: [v1], lose: 1 } },
     /was answered 202, and neither it nor anything newer is stored/,
   ],
   [
     'the oldest of several deliveries is kept',
     { mergeAnnotations: (deliveries) => PARTS.mergeAnnotations(deliveries.slice(0, 1)) },
-    { ...quick, budget: { deliveries: [v1, v2] } },
+    { ...atOnce, budget: { deliveries: [v1, v2] } },
     /was answered 202, and neither it nor anything newer is stored/,
   ],
   [
     'the API server accepts a request older than the stored one',
     { annotated: (before, annotations, now) => edited(before, { annotations }, { manager: 'sync-receiver', now }) },
-    { ...quick, receivers: 2, budget: { deliveries: [v1, v2] } },
+    { ...atOnce, receivers: 2, budget: { deliveries: [v1, v2] } },
     /is stored in place of something newer/,
   ],
   [
     'the API server accepts a request about another repository',
     { annotated: (before, annotations, now) => edited(before, { annotations }, { manager: 'sync-receiver', now }) },
-    { ...quick, budget: { deliveries: [foreign] } },
+    { ...atOnce, budget: { deliveries: [foreign] } },
     /of another repository is stored/,
   ],
   [
     'one patch contains deliveries about several repositories',
     { repositoryOf: () => '-' },
-    { ...quick, budget: { deliveries: [v1, foreign] } },
+    { ...atOnce, budget: { deliveries: [v1, foreign] } },
     /is refused with a delivery about another repository/,
   ],
   [
     'a change of the resource causes no reconcile',
     { affectedByGatewaySync: () => [] },
-    { ...quick, budget: { deliveries: [v1] } },
+    { ...atOnce, budget: { deliveries: [v1] } },
     /written again and again|not what is newest|is not handled/,
   ],
   [
     'a status that another client wiped causes no reconcile',
-    { isForeignStatus: () => false },
-    { ...quick, budget: { wipe: 1 } },
+    { isDecidedElsewhere: () => false },
+    { ...atOnce, budget: { wipe: 1 } },
     /written again and again|not what is newest|not seen/,
   ],
   [
     'each status differs from the previous one',
     { decide: withStatusOf((status) => ({ ...status, pendingRef: String(count++) })) },
-    { ...quick, budget: {} },
+    { ...atOnce, budget: {} },
     /written again and again|does not come to rest/,
   ],
   [
@@ -138,8 +130,8 @@ const broken: Broken[] = [
       },
     },
     {
-      ...quick,
-      spec: { git: { repo: 'https://git.test/app.git', semver: '~1.4' } },
+      ...atOnce,
+      spec: ranged.spec,
       refs: { 'refs/tags/v1.4.0': commit('1'), 'refs/tags/v1.4.1': commit('2') },
       budget: { pushes: [['refs/tags/v1.4.1']] },
     },

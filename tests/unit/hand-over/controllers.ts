@@ -51,7 +51,7 @@ export function watch(world: World, index: number, setup: Setup, version = nextF
   const previous = controller.cached;
   const object = parts.projectGatewaySync(version, previous, world.now);
   const woken =
-    parts.isForeignStatus(controller.decided, object.status) ||
+    parts.isDecidedElsewhere(controller.decided, object.status) ||
     parts.affectedByGatewaySync({ type: 'upserted', key: KEY, object, previous }).length > 0;
   const sights = sightsOf(controller, object, world.now);
   return prune(

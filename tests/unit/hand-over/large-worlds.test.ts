@@ -3,6 +3,7 @@ import { byDepth } from '../../support/depth.ts';
 import { fc } from '../../support/property.ts';
 import { follow } from './explore.ts';
 import { PARTS as parts } from './parts.ts';
+import { byWaves, ranged } from './setups.ts';
 import { commit, type Setup } from './world.ts';
 
 /** The long ones take some minutes each. */
@@ -18,16 +19,11 @@ const deliveries = [
   { kind: 'request', ref: 'v9' },
 ] as const;
 const webhook = { allowedRefs: ['v*', 'dev'] };
-const rollout = { waves: [{ name: 'one', gateways: 1 }], previewTimeout: '0s' };
 const pushes = [
   ['refs/heads/main', commit('d')],
   ['refs/tags/v9', commit('9')],
 ] as const;
 
-const ranged = {
-  spec: { git: { repo: 'https://git.test/app.git', semver: '~1.4' } },
-  refs: { 'refs/tags/v1.4.0': commit('1'), 'refs/tags/v2.0.0': commit('2') },
-};
 /** Tags that appear and move. */
 const releases = [
   ['refs/tags/v1.4.1', commit('3')],
@@ -56,7 +52,7 @@ const worlds: [title: string, setup: Omit<Setup, 'parts'>][] = [
   ],
   [
     'waves, edits, pauses, and a moving Lease',
-    { agents: 2, controller: 'slow', spec: { rollout }, budget: { mappings: ['b'], lease: 2, lose: 1, pause: 2 } },
+    { agents: 2, controller: 'slow', spec: byWaves, budget: { mappings: ['b'], lease: 2, lose: 1, pause: 2 } },
   ],
   [
     'a range, a moving Lease, and lost patches',

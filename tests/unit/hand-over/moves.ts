@@ -1,5 +1,3 @@
-import { NOTHING_REPORTED } from '../../../agent/report/announcement-of.ts';
-import { UNKNOWN } from '../../../agent/resource/judge-resource.ts';
 import { specRef } from '../../../shared/domain/git/spec-ref.ts';
 import { omit } from '../../../shared/domain/text/objects.ts';
 import * as agents from './agents.ts';
@@ -21,14 +19,6 @@ export function firstWorld(setup: Setup): World {
   const { spec = {}, refs = REFS, budget } = setup;
   const resource = createResource({ sync: syncOf('a'), ...spec });
   const each = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item);
-  const agent = {
-    seen: undefined,
-    verdict: UNKNOWN,
-    intent: undefined,
-    intentAt: 0,
-    isAwake: false,
-    inProgress: undefined,
-  };
   const count = setup.agents ?? 1;
   const world: World = {
     now: CREATED + STEP_MS,
@@ -36,7 +26,7 @@ export function firstWorld(setup: Setup): World {
     reports: each(count, undefined),
     receivers: each(setup.receivers ?? 1, { waiting: [], sent: undefined }),
     controllers: [undefined, undefined],
-    agents: each(count, { ...agent, disk: undefined, memory: NOTHING_REPORTED, report: undefined }),
+    agents: each(count, agents.newAgent(undefined)),
     host: { refs, isDown: false },
     unanswered: [],
     left: budget,

@@ -5,7 +5,7 @@ import { decide } from '../../../controller/reconcile/decide/decide.ts';
 import {
   affectedByGatewaySync,
   affectedByReport,
-  isForeignStatus,
+  isDecidedElsewhere,
 } from '../../../controller/reconcile/queue/affected.ts';
 import { projectGatewaySync } from '../../../controller/watch/observed-gateway-sync.ts';
 import {
@@ -35,7 +35,7 @@ export const PARTS = {
   decide,
   affectedByGatewaySync,
   affectedByReport,
-  isForeignStatus,
+  isDecidedElsewhere,
   // The agent.
   judgeResource,
   intentAfter,

@@ -1,56 +1,38 @@
 import { suite, test } from 'node:test';
 import { byDepth, sample } from '../../support/depth.ts';
-import { FOREIGN } from './api-server.ts';
 import { explore } from './explore.ts';
 import { PARTS as parts } from './parts.ts';
+import { atOnce, byWaves, foreign, inSteps, ranged, v1, v2 } from './setups.ts';
 import { commit, type Setup } from './world.ts';
 
 type Case = [title: string, setup: Omit<Setup, 'parts'>];
 
-const [v1, v2] = [
-  { kind: 'request', ref: 'v1' },
-  { kind: 'request', ref: 'v2' },
-] as const;
 /** A branch that webhooks can't request. */
 const refused = { kind: 'request', ref: 'other' } as const;
-/** A request about another repository that has a tag of the same name. */
-const foreign = { kind: 'request', ref: 'v2', repository: FOREIGN } as const;
 const push = { kind: 'push', ref: 'refs/heads/dev' } as const;
 const allowed = { webhook: { allowedRefs: ['v*', 'dev'] } };
-const byWaves = { rollout: { waves: [{ name: 'one', gateways: 1 }], previewTimeout: '0s' } };
 
-/** A range, and a tag that appears and vanishes. */
-const ranged = {
-  agents: 0,
-  spec: { git: { repo: 'https://git.test/app.git', semver: '~1.4' } },
-  refs: { 'refs/tags/v1.4.0': commit('1'), 'refs/tags/v2.0.0': commit('2') },
-};
+/** A tag in a range that appears and vanishes. */
 const released = ['refs/tags/v1.4.1', commit('3')] as const;
 const vanished = ['refs/tags/v1.4.1'] as const;
 const release = { kind: 'request', ref: 'v1.4.1' } as const;
 
 /** About twenty thousand states in total. */
 const small: Case[] = [
-  ['a request and a moving Lease', { agents: 0, controller: 'in steps', budget: { deliveries: [v1], lease: 1 } }],
-  [
-    'two receivers with a request each',
-    { receivers: 2, agents: 0, controller: 'at once', budget: { deliveries: [v1, v2] } },
-  ],
-  [
-    'a killed receiver with two requests',
-    { agents: 0, controller: 'at once', budget: { deliveries: [v1, v2], killReceiver: 1 } },
-  ],
+  ['a request and a moving Lease', { ...inSteps, budget: { deliveries: [v1], lease: 1 } }],
+  ['two receivers with a request each', { ...atOnce, receivers: 2, budget: { deliveries: [v1, v2] } }],
+  ['a killed receiver with two requests', { ...atOnce, budget: { deliveries: [v1, v2], killReceiver: 1 } }],
   [
     'a request, a rejected request, and a lost response',
-    { agents: 0, controller: 'in steps', budget: { deliveries: [v1, refused], lose: 1 } },
+    { ...inSteps, budget: { deliveries: [v1, refused], lose: 1 } },
   ],
   [
     'a request, one about another repository, and a killed receiver',
-    { agents: 0, controller: 'at once', budget: { deliveries: [foreign, v1], killReceiver: 1 } },
+    { ...atOnce, budget: { deliveries: [foreign, v1], killReceiver: 1 } },
   ],
   [
     'a push to an allowed branch, a request, and an edit',
-    { agents: 0, controller: 'at once', spec: allowed, budget: { deliveries: [v1, push], edits: ['next'] } },
+    { ...atOnce, spec: allowed, budget: { deliveries: [v1, push], edits: ['next'] } },
   ],
   ['a request and a delayed gateway', { controller: 'at once', budget: { deliveries: [v1] } }],
   [
@@ -59,11 +41,7 @@ const small: Case[] = [
   ],
   [
     'a range, a request for a tag that appears and vanishes, and a wiped status',
-    {
-      ...ranged,
-      controller: 'at once',
-      budget: { deliveries: [release], pushes: [released, vanished], wipe: 1, minute: 1 },
-    },
+    { ...ranged, ...atOnce, budget: { deliveries: [release], pushes: [released, vanished], wipe: 1, minute: 1 } },
   ],
 ];
 
@@ -73,7 +51,7 @@ const large: Case[] = [
   ['a request, an edit, and delayed watches', { budget: { deliveries: [v1], edits: ['next'] } }],
   [
     'two receivers, lost responses, and a killed receiver',
-    { receivers: 2, agents: 0, controller: 'at once', budget: { deliveries: [v1, v2], lose: 1, killReceiver: 1 } },
+    { ...atOnce, receivers: 2, budget: { deliveries: [v1, v2], lose: 1, killReceiver: 1 } },
   ],
   [
     'a request, an edit, a moving Lease, and slow reconciles',
@@ -85,11 +63,7 @@ const large: Case[] = [
   ],
   [
     'a range, a tag that vanishes, an edit, and slow reconciles',
-    {
-      ...ranged,
-      controller: 'slow',
-      budget: { pushes: [released, vanished], edits: ['<1.4.1'] },
-    },
+    { ...ranged, agents: 0, controller: 'slow', budget: { pushes: [released, vanished], edits: ['<1.4.1'] } },
   ],
 ];
 

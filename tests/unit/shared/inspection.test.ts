@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { suite, test } from 'node:test';
 import { type Answer, INSPECTION, readQuestion } from '../../../shared/api/inspection.ts';
+import { omit } from '../../../shared/domain/text/objects.ts';
 import { openAnswer, sealAnswer } from '../../../shared/io/inspection-answer.ts';
 import { drawKeys, seal } from '../../../shared/io/sealed-box.ts';
 import { assertLinear } from '../../support/assert-linear.ts';
@@ -19,10 +20,13 @@ const question = {
   expires: '2026-01-01T00:00:00.000Z',
 };
 
+const part = { ...omit(question, 'ref'), kind: 'content', path: 'config/a', offset: 0 };
+
 suite('the parser of a query', () => {
   test('reads it as it was written', () => {
     assert.deepEqual(readQuestion(JSON.stringify(question)), question);
     assert.ok(readQuestion(JSON.stringify({ ...question, kind: 'drift', ref: undefined })));
+    assert.deepEqual(readQuestion(JSON.stringify(part)), part);
   });
 
   test('ignores invalid ones', () => {
@@ -42,6 +46,18 @@ suite('the parser of a query', () => {
     for (const [what, fields] of odd) {
       assert.equal(readQuestion(JSON.stringify({ ...question, ...fields })), undefined, what);
     }
+    const oddParts: [string, object][] = [
+      ['content of no file', { path: undefined }],
+      ['a file outside', { path: '../a' }],
+      ['an absolute path', { path: '/a' }],
+      ['the directory of git', { path: 'config/.GIT/config' }],
+      ['no offset', { offset: undefined }],
+      ['an offset that is none', { offset: -1 }],
+      ['an offset beyond the limit', { offset: INSPECTION.readBytes + 1 }],
+      ['content of two pods', { pods: ['gateway-0', 'gateway-1'] }],
+    ];
+    for (const [what, fields] of oddParts)
+      assert.equal(readQuestion(JSON.stringify({ ...part, ...fields })), undefined, what);
     for (const text of [undefined, '', '{', 'null', '[]', '"x"', `${' '.repeat(9_000)}${JSON.stringify(question)}`]) {
       assert.equal(readQuestion(text), undefined);
     }
@@ -85,6 +101,14 @@ suite('the answer to a query', () => {
     const last = answer?.changes.at(-1);
     assert.deepEqual(first, changes[0]);
     assert.deepEqual([last?.leftOut, last?.after], ['limit', { executable: false }]);
+  });
+
+  test('has room for a part of a file that cannot be compressed', async () => {
+    const bytes = randomBytes(INSPECTION.chunkBytes);
+    const content = { data: bytes.toString('base64'), size: INSPECTION.readBytes, version: '9'.repeat(256) };
+    const sealed = await sealAnswer({ changes: [], more: 0, content }, { to, about });
+    assert.ok(sealed.length <= INSPECTION.sealed, `${sealed.length}`);
+    assert.deepEqual((await openAnswer(sealed, { keys, about }))?.content, content);
   });
 
   test("counts the names that don't fit", async () => {

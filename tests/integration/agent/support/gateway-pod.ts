@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
@@ -5,7 +6,7 @@ import { agentClusterRole } from '../../../../scripts/testbed/agent-role.ts';
 import { clientOf } from '../../../../scripts/testbed/client-of.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
-import type { SyncReport } from '../../../../shared/api/sync-report.ts';
+import type { SyncReport, SyncReportStatus } from '../../../../shared/api/sync-report.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import {
   corePath,
@@ -45,6 +46,8 @@ export interface GatewayPod {
   report(): Promise<SyncReport>;
   /** Waits for a report that is as wanted. */
   untilReport(describe: string, accept: (report: SyncReport) => boolean): Promise<SyncReport>;
+  /** Waits for such a status of the report. */
+  untilStatus(describe: string, accept: (status: SyncReportStatus) => boolean): Promise<SyncReportStatus>;
   /** Waits until the report shows the delivered commit. */
   untilSynced(commit: string): Promise<SyncReport>;
   /** All files of the data volume but the agent's own, by path. */
@@ -85,6 +88,10 @@ export async function createGatewayPod(t: TestContext, { bound = true, onDisk = 
     start: (env = {}, how = {}) => startAgent(t, pod, { env, ...how }),
     report: () => client.getAs<SyncReport>(syncReportPath(namespace, POD)),
     untilReport: (describe, accept) => until(() => pod.report(), { describe, accept }),
+    untilStatus: async (describe, accept) => {
+      const { status } = await pod.untilReport(describe, ({ status: found }) => found !== undefined && accept(found));
+      return status ?? assert.fail();
+    },
     untilSynced: (commit) =>
       pod.untilReport(`a report of ${commit}`, ({ status }) => status?.state === 'Synced' && status.commit === commit),
     files: () => readFiles(data),

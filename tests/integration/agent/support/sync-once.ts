@@ -34,7 +34,15 @@ async function syncOnce({ repo, commit, source, publish, data, clone }: Order): 
   const config = v.parse(agentConfigSchema, environment);
   const log = pino({ level: 'silent' });
   const git = new Git(process.env);
-  const given = { git, http: localHttp(), keyDirectory: '/dev/shm', uid: 0, log, onFetch: () => {} };
+  const given = {
+    git,
+    http: localHttp(),
+    keyDirectory: '/dev/shm',
+    uid: 0,
+    log,
+    onFetch: () => {},
+    onTakenOver: () => {},
+  };
   const dependencies = await wireSync(config, given);
   const mappings = [{ source, destination: 'config', required: true, template: false, publish }];
   const profile = resolveProfile({ profiles: { default: { mappings } } }, 'default');

@@ -23,11 +23,11 @@ const askGateway = (port: number) =>
     import { writeFileSync, rmSync } from 'node:fs';
     import { tmpdir } from 'node:os';
     import { GatewayClient } from ${importable('agent/gateway/gateway-client.ts')};
-    import { findPreset } from ${importable('agent/gateway/presets/preset.ts')};
+    import { findPreset } from ${importable('agent/gateway/presets/find-preset.ts')};
     const apiKeyFile = tmpdir() + '/api-key-' + process.pid;
     writeFileSync(apiKeyFile, 'key');
     const client = new GatewayClient({ port: ${port}, tls: false, apiKeyFile });
-    await findPreset('ignition').listEditors(client).catch(({ code }) => console.log(code));
+    await findPreset('ignition').listEditors({ client }).catch(({ code }) => console.log(code));
     rmSync(apiKeyFile);`);
 
 suite('with the heap of a small container, the agent survives a megabyte of JSON that is wrong everywhere', () => {

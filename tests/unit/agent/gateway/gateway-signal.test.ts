@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import { pino } from 'pino';
 import { Gateway } from '../../../../agent/gateway/gateway.ts';
 import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
@@ -30,6 +31,8 @@ async function prepare(t: TestContext) {
     new Gateway({
       client: new GatewayClient({ port: fake.port, tls: false, apiKeyFile: undefined }),
       pending,
+      delivered: async () => [],
+      log: pino({ level: 'silent' }),
       headersDirectory: undefined,
       touch: (file) => touched.push(file),
       valuesOf: async () => new Map(),
@@ -49,7 +52,7 @@ suite('the signal of a reload', () => {
     const { fake, processes, atSignal, start } = await prepare(t);
     const gateway = start();
     const ready = { ...intent, reload: { ...intent.reload, readyPath: '/ready' } };
-    await gateway.beforeChange(ready);
+    await gateway.beforeChange(ready, []);
     fake.faults['/ready'] = { status: 503 };
     await assert.rejects(gateway.catchUp(ready), { code: 'gateway.notReady' });
     assert.deepEqual(processes.signals, []);
@@ -67,7 +70,7 @@ suite('the signal of a reload', () => {
     const { processes, start } = await prepare(t);
     const gateway = start();
     const alone = { ...intent, reload: { ...settings, signal: hangUp } };
-    await gateway.beforeChange(alone);
+    await gateway.beforeChange(alone, []);
     assert.equal(await gateway.catchUp(alone), true);
     assert.deepEqual(processes.signals, ['7 SIGHUP']);
   });
@@ -76,10 +79,10 @@ suite('the signal of a reload', () => {
     const { fake, processes, start } = await prepare(t);
     fake.faults['/reload'] = { status: 500 };
     const gateway = start();
-    await gateway.beforeChange(intent);
+    await gateway.beforeChange(intent, []);
     for (const _ of [1, 2]) await assert.rejects(gateway.catchUp(intent), { code: 'gateway.refused' });
     assert.deepEqual(processes.signals, ['7 SIGHUP']);
-    await gateway.beforeChange(intent);
+    await gateway.beforeChange(intent, []);
     await assert.rejects(gateway.catchUp(intent), { code: 'gateway.refused' });
     assert.equal(processes.signals.length, 2);
     const other = { ...intent, reload: { ...intent.reload, signal: { ...hangUp, name: 'SIGUSR1' as const } } };
@@ -94,7 +97,7 @@ suite('the signal of a reload', () => {
     const { fake, processes, start } = await prepare(t);
     processes.processes.clear();
     const gateway = start();
-    await gateway.beforeChange(intent);
+    await gateway.beforeChange(intent, []);
     await assert.rejects(gateway.catchUp(intent), { name: 'WaitingError', code: 'gateway.noProcess' });
     await assert.rejects(gateway.catchUp(intent), { code: 'gateway.noProcess' });
     assert.deepEqual(fake.calls, []);
@@ -111,7 +114,7 @@ suite('the signal of a reload', () => {
       const { processes, start } = await prepare(t);
       processes.processes.set(7, { comm: 'sh', startTicks: 10 });
       const gateway = start();
-      await gateway.beforeChange(intent);
+      await gateway.beforeChange(intent, []);
       await assert.rejects(gateway.catchUp(intent), { code: 'gateway.noProcess' });
       processes.processes.set(9, { comm: 'sh', startTicks: 20 });
       await assert.rejects(gateway.catchUp(intent), { code: 'gateway.noProcess' });
@@ -132,10 +135,10 @@ suite('the signal of a reload', () => {
       ['gateway.starting', () => processes.processes.set(7, { ...running, catches: [] })],
     ];
     for (const [code, begin] of absences) {
-      await gateway.beforeChange(intent);
+      await gateway.beforeChange(intent, []);
       begin();
       await assert.rejects(gateway.catchUp(intent), { code });
-      if (code === 'gateway.noProcess') await gateway.beforeChange(intent);
+      if (code === 'gateway.noProcess') await gateway.beforeChange(intent, []);
       processes.processes.set(7, running);
       assert.equal(await gateway.catchUp(intent), true, code);
     }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
@@ -32,6 +33,8 @@ async function verifierOf(t: TestContext, port: number, directory?: string): Pro
   return new Verifier({
     client: new GatewayClient({ port, tls: false, apiKeyFile }),
     results,
+    headersDirectory: path.join(own, 'headers'),
+    valuesOf: async ({ commit }) => new Map([['Commit', commit]]),
     log: pino({ level: 'silent' }),
   });
 }
@@ -134,9 +137,59 @@ suite('one check of a gateway', () => {
     isFailed(last, / 200 .* GET \/b$/);
   });
 
+  test('sends a body and headers, and compares values of the response', async (t) => {
+    const requests = [
+      {
+        method: 'POST',
+        path: '/check',
+        body: '{"commit": "{{ .Commit }}"}',
+        headers: [{ name: 'Content-Type', value: 'application/json' }],
+        headersFrom: [{ name: 'Authorization', secretRef: { name: 'keys', key: 'token' } }],
+        expect: { json: [{ path: '/commit', equals: '{{ .Commit }}' }], contains: 'commit' },
+      },
+    ];
+    const intent = verifiedBy({ requests, failureThreshold: 3 });
+    const directory = await temporaryDirectory(t, 'verifier-');
+    await mkdir(path.join(directory, 'headers/keys'), { recursive: true });
+    await writeFile(path.join(directory, 'headers/keys/token'), 'Bearer secret\n');
+    const answers = ['{"commit": "old"}', '{"is": "commit"}'];
+    const port = await listen(t, async (request, response) => {
+      assert.equal(request.headers.authorization, 'Bearer secret');
+      const body = await text(request);
+      response.end(answers.shift() ?? body);
+    });
+    const said = await verify(await verifierOf(t, port, directory), intent);
+    assert.deepEqual(
+      said.map((state) => state?.state),
+      ['Running', 'Running', 'Passed'],
+    );
+    assert.match(said[0]?.words ?? '', /has "old" at \/commit, .* \(POST \/check\)$/);
+    assert.match(said[1]?.words ?? '', /has nothing at \/commit/);
+  });
+
   test('makes the calls of the preset with its key, and those of the spec without it', async (t) => {
     const { lines } = await look(t, verifiedBy({}, { preset: 'ignition' }));
-    assert.deepEqual(lines, ['GET /data/api/v1/gateway-info name:secret', 'GET /health']);
+    assert.deepEqual(lines.slice(1), ['GET /data/api/v1/gateway-info name:secret', 'GET /health']);
+  });
+
+  test('of a standby judges nothing, and a gateway that was one is checked from the beginning', async (t) => {
+    const directory = await temporaryDirectory(t, 'verifier-');
+    await writeFile(path.join(directory, 'api-key'), 'name:secret');
+    let roles = 0;
+    let checks = 0;
+    const port = await listen(t, ({ url = '' }, response) => {
+      if (!url.endsWith('/redundancy')) {
+        checks += 1;
+        response.writeHead(500).end();
+        return;
+      }
+      roles += 1;
+      response.end(JSON.stringify({ role: 'Backup', activityLevel: roles > 4 ? 'Active' : 'Cold' }));
+    });
+    const intent = verifiedBy({ intervalMs: 10, failureThreshold: 3 }, { preset: 'ignition' });
+    const states = await verify(await verifierOf(t, port, directory), intent);
+    assert.equal(states.at(-1)?.state, 'Failed');
+    assert.deepEqual([roles, checks], [7, 3]);
   });
 
   test('calls the readiness URL if no other call is configured', async (t) => {
@@ -150,6 +203,15 @@ suite('one check of a gateway', () => {
     const port = await listen(t, () => {});
     const [last] = await verify(await verifierOf(t, port), verifiedBy({}, { timeoutMs: 50 }));
     isFailed(last, / GET \/health .* 50ms$/);
+  });
+
+  test('abandons a response that never ends, even if it contains the text', async (t) => {
+    const port = await listen(t, (_, response) => {
+      response.socket?.write('HTTP/1.1 200 OK\r\n\r\nok');
+    });
+    const requests = [{ path: '/log', expect: { contains: 'ok' } }];
+    const [last] = await verify(await verifierOf(t, port), verifiedBy({ requests }, { timeoutMs: 600 }));
+    isFailed(last, / GET \/log .* 600ms$/);
   });
 
   test('closes the connection instead of reading an endless answer', async (t) => {

@@ -13,6 +13,8 @@ interface World {
   daemon: GitDaemon;
   repository: GitRepository;
   sandbox: Sandbox;
+  /** Id of the content of a file. */
+  blob: string;
   /** Pinned commits, the newest first. */
   earlier: [string, string];
   treeOf(...entries: RawEntry[]): Promise<string>;
@@ -36,7 +38,14 @@ async function arrange(t: TestContext): Promise<World> {
   const sync = (commit: string) => sandbox.sync({ repo: repository.url, commit, earlier, profile, submodules: true });
   await sync(first);
   await sync(second);
-  return { daemon, repository, sandbox, earlier, treeOf, commitEntries, sync };
+  const blob = await repository.git('rev-parse', 'main:config/a');
+  return { daemon, repository, sandbox, blob, earlier, treeOf, commitEntries, sync };
+}
+
+const INVALID = { name: 'TerminalError', code: 'commit.invalid', reason: 'ContentInvalid' };
+
+async function assertFails(times: number, run: () => Promise<unknown>, error: object): Promise<void> {
+  for (let n = 0; n < times; n += 1) await assert.rejects(run(), error);
 }
 
 /** Rolls back without the server. */
@@ -52,26 +61,20 @@ async function assertPinned({ daemon, sandbox, earlier: [second, first], sync }:
 suite('no pinned commit is lost because of a broken commit with', () => {
   test('a directory listed as a file', async (t) => {
     const world = await arrange(t);
-    const { repository, treeOf, commitEntries, sync } = world;
-    const blob = await repository.git('rev-parse', 'main:config/a');
+    const { blob, treeOf, commitEntries, sync } = world;
     const tree = await treeOf(['100644', 'q', blob]);
     const commit = await commitEntries(['100644', 'a', blob], ['100644', 'b', tree]);
-    for (let n = 0; n < 2; n += 1) {
-      await assert.rejects(sync(commit), { name: 'TerminalError', code: 'commit.invalid', reason: 'ContentInvalid' });
-    }
+    await assertFails(2, () => sync(commit), INVALID);
     await assertPinned(world);
   });
 
   test('a file listed as a directory', slow, async (t) => {
     const world = await arrange(t);
-    const { daemon, repository, commitEntries, sync } = world;
-    const blob = await repository.git('rev-parse', 'main:config/a');
+    const { daemon, repository, blob, commitEntries, sync } = world;
     const commit = await commitEntries(['40000', 'b', blob]);
     const root = await repository.git('rev-parse', `${commit}^{tree}`);
     await daemon.sendOnly([commit, root, await repository.git('rev-parse', `${commit}:config`), blob]);
-    for (let n = 0; n < 2; n += 1) {
-      await assert.rejects(sync(commit), { name: 'TerminalError', code: 'commit.invalid', reason: 'ContentInvalid' });
-    }
+    await assertFails(2, () => sync(commit), INVALID);
     await assertPinned(world);
   });
 
@@ -80,15 +83,14 @@ suite('no pinned commit is lost because of a broken commit with', () => {
     slow,
     async (t) => {
       const world = await arrange(t);
-      const { daemon, repository, sandbox, treeOf, commitEntries, sync } = world;
-      const blob = await repository.git('rev-parse', 'main:config/a');
+      const { daemon, repository, sandbox, blob, treeOf, commitEntries, sync } = world;
       const tree = await treeOf(['100644', 'q', blob]);
       const commit = await commitEntries(['100644', 'b', tree], ['40000', 'c', tree]);
       const root = await repository.git('rev-parse', `${commit}^{tree}`);
       await daemon.sendOnly([commit, root, await repository.git('rev-parse', `${commit}:config`), tree, blob]);
       await assert.rejects(sync(commit), { name: 'TerminalError', code: 'commit.invalid' });
       await daemon.sendOnly(['0'.repeat(40)]);
-      for (let n = 0; n < 3; n += 1) await assert.rejects(sync('1'.repeat(40)), { name: 'TransientError' });
+      await assertFails(3, () => sync('1'.repeat(40)), { name: 'TransientError' });
       await assertPinned(world);
       assert.equal(sandbox.fetches, 3);
     },
@@ -98,24 +100,19 @@ suite('no pinned commit is lost because of a broken commit with', () => {
     const world = await arrange(t);
     const { daemon, repository, sandbox, sync } = world;
     const id = await repository.git('rev-parse', 'main^{tree}');
-    for (let n = 0; n < 2; n += 1) {
-      await assert.rejects(sync(id), { name: 'TerminalError', code: 'commit.otherObject', reason: 'ContentInvalid' });
-    }
+    await assertFails(2, () => sync(id), { ...INVALID, code: 'commit.otherObject' });
     await daemon.sendOnly(['0'.repeat(40)]);
-    for (let n = 0; n < 3; n += 1) await assert.rejects(sync('1'.repeat(40)), { name: 'TransientError' });
+    await assertFails(3, () => sync('1'.repeat(40)), { name: 'TransientError' });
     await assertPinned(world);
     assert.equal(sandbox.fetches, 3);
   });
 
   test('a submodule that points to a file', slow, async (t) => {
     const world = await arrange(t);
-    const { repository, sync } = world;
-    const submodule = await repository.git('rev-parse', 'main:config/a');
+    const { repository, blob, sync } = world;
     const gitmodules = '[submodule "s"]\n\tpath = config/s\n\turl = ../x.git\n';
-    const commit = await repository.commit({ files: { '.gitmodules': gitmodules, 'config/s': { submodule } } });
-    for (let n = 0; n < 2; n += 1) {
-      await assert.rejects(sync(commit), { name: 'TerminalError', reason: 'SubmoduleInvalid' });
-    }
+    const commit = await repository.commit({ files: { '.gitmodules': gitmodules, 'config/s': { submodule: blob } } });
+    await assertFails(2, () => sync(commit), { name: 'TerminalError', reason: 'SubmoduleInvalid' });
     await assertPinned(world);
   });
 
@@ -132,9 +129,7 @@ suite('no pinned commit is lost because of a broken commit with', () => {
     );
     const objects = await repository.git('rev-list', '--objects', '--no-object-names', '-1', commit);
     await daemon.sendOnly([...objects.split('\n'), linked]);
-    for (let n = 0; n < 2; n += 1) {
-      await assert.rejects(sync(commit), { code: 'git.incomplete', message: /^submodule config\/s: / });
-    }
+    await assertFails(2, () => sync(commit), { code: 'git.incomplete', message: /^submodule config\/s: / });
     assert.deepEqual(new Set(await sandbox.clone.pins.commits()), new Set(earlier));
     await daemon.sendOnly(undefined);
     await sync(commit);
@@ -146,9 +141,8 @@ suite('no pinned commit is lost because of a broken commit with', () => {
     const { daemon, repository, sandbox, earlier, sync } = world;
     const commit = await repository.commit({ files: { 'config/a': 'three' } });
     await daemon.sendOnly([commit]);
-    for (let n = 0; n < 2; n += 1) {
-      await assert.rejects(sync(commit), { name: 'TransientError', code: 'git.incomplete', reason: 'CommitNotServed' });
-    }
+    const incomplete = { name: 'TransientError', code: 'git.incomplete', reason: 'CommitNotServed' };
+    await assertFails(2, () => sync(commit), incomplete);
     assert.deepEqual(new Set(await sandbox.clone.pins.commits()), new Set(earlier));
     await daemon.sendOnly(undefined);
     const { fetches } = sandbox;

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { readContent } from '../../../../cli/client/read-content.ts';
 import { type Answer, INSPECTION } from '../../../../shared/api/inspection.ts';
 import { slow } from '../../../support/depth.ts';
 import { gitServerFor, shareGitServer } from '../../../support/git-server-for.ts';
 import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';
+import { until } from '../../../support/until.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import { localSandbox } from '../support/local-sandbox.ts';
 import { createSandbox, mapped, type Sandbox } from '../support/sandbox.ts';
@@ -304,5 +307,141 @@ suite('an inspection of delivered files', () => {
     await sandbox.sync(target);
     for (const name of ['a', 'm/m']) await writeFile(path.join(sandbox.data, 'config', name), 'changed\n');
     assert.deepEqual(say(await sandbox.inspect({ kind: 'drift' }, target)), ['config/a', 'config/m/m submodule']);
+  });
+});
+
+suite('an inspection of content', () => {
+  const paths = ({ changes }: Answer) => changes.filter(({ kind }) => kind === 'add').map((change) => change.path);
+
+  async function arrangeEdits(t: TestContext) {
+    const { repository, sandbox } = await localSandbox(t, 'content');
+    const files = {
+      'config/a': 'a\n',
+      'config/sub/b': 'b\n',
+      'config/found': 'found\n',
+      'config/own.key': 'x',
+      one: '1',
+    };
+    const commit = await repository.commit({ files: { ...files, 'rendered/r': 'of {{ .GatewayName }}' } });
+    const at = (name: string) => path.join(sandbox.data, name);
+    await mkdir(at('etc'));
+    await writeFile(at('etc/found'), 'found\n');
+    const mappings = [
+      { source: 'config', destination: 'etc' },
+      { source: 'rendered', destination: 'etc', template: true },
+      { source: 'one', destination: 'single/' },
+    ];
+    const target = { repo: repository.url, commit, profile: { mappings } };
+    await sandbox.sync(target);
+    const read = (file: string, offset = 0) => sandbox.inspect({ kind: 'content', path: file, offset }, target);
+    return { sandbox, target, at, read };
+  }
+
+  test('reads the files of the agent, and new ones next to them, in parts of one version', async (t) => {
+    const { sandbox, target, at, read } = await arrangeEdits(t);
+    const bytes = randomBytes(2 * INSPECTION.chunkBytes + 7);
+    await writeFile(at('etc/a'), bytes);
+    await mkdir(at('etc/new'));
+    await writeFile(at('etc/new/n'), 'n');
+    await writeFile(at('etc/a.key'), 'n');
+    await writeFile(at('foreign'), 'not in a delivered directory');
+    await writeFile(at('single/foreign'), 'not in a delivered directory');
+    const ask = async (offset: number) => await read('etc/a', offset);
+    const versionOf = async () => (await read('etc/a')).content?.version;
+    const isSettled = async () => {
+      const version = await versionOf();
+      return version === (await versionOf());
+    };
+    await until(isSettled, { describe: 'a file that no longer changes' });
+    const found = await readContent(ask, INSPECTION.readBytes);
+    assert.ok(found.kind === 'content' && found.content.equals(bytes));
+    assert.deepEqual(await readContent(ask, bytes.length - 1), { kind: 'leftOut', why: 'large' });
+    const { content } = await read('etc/new/n');
+    assert.deepEqual([content?.data, content?.size], ['bg==', 1]);
+    const listed = await sandbox.inspect({ kind: 'drift', withNew: true }, target);
+    assert.deepEqual(paths(listed).sort(), ['etc/a.key', 'etc/new/n']);
+    assert.deepEqual(say(listed), ['etc/a large', 'etc/a.key secret', 'etc/new/n']);
+    const known = await sandbox.inspect({ kind: 'drift' }, target);
+    assert.deepEqual([paths(known), known.offersContent], [[], true]);
+  });
+
+  test('refuses everything that could be a secret, or of others', async (t) => {
+    const { sandbox, at, read } = await arrangeEdits(t);
+    const outside = path.join(sandbox.directory, 'outside');
+    await writeFile(outside, 'of the agent');
+    await symlink(outside, at('etc/link'));
+    await symlink(sandbox.directory, at('etc/above'));
+    await writeFile(at('etc/private'), 'x', { mode: 0o600 });
+    const marked = Buffer.alloc(INSPECTION.chunkBytes + 100, 'x');
+    marked.write('-----BEGIN RSA PRIVATE KEY-----', INSPECTION.chunkBytes - 10);
+    await writeFile(at('etc/marked'), marked);
+    await writeFile(at('foreign'), 'x');
+    await rm(at('etc/sub'), { recursive: true });
+    await symlink(sandbox.directory, at('etc/sub'));
+    const why = async (file: string, offset = 0) => (await read(file, offset)).leftOut;
+    for (const [file, reason] of [
+      ['etc/r', 'template'],
+      ['etc/found', undefined],
+      ['foreign', 'foreign'],
+      ['single/foreign', 'foreign'],
+      ['etc/own.key', 'secret'],
+      ['etc/private', 'secret'],
+      ['etc/link', 'noFile'],
+      ['etc/above/outside', 'noFile'],
+      ['etc/sub/outside', 'noFile'],
+      ['etc/sub/b', 'noFile'],
+      ['etc', 'foreign'],
+      ['etc/missing', 'noFile'],
+      ['etc/.sync-agent/manifest', 'foreign'],
+      ['.sync-agent/manifest', 'foreign'],
+    ] as const)
+      assert.equal(await why(file), reason, file);
+    assert.equal(await why('etc/marked', INSPECTION.chunkBytes), 'secret', 'the key starts in the previous part');
+    await writeFile(at('etc/marked'), `-----BEGIN PRIVATE KEY-----\n${'x'.repeat(9_000)}`);
+    assert.equal(await why('etc/marked', 8_000), 'secret', 'the part is in the middle of the key');
+    await writeFile(at('etc/marked'), Buffer.from('\ufeff-----BEGIN PRIVATE KEY-----', 'utf16le'));
+    assert.equal(await why('etc/marked'), 'secret');
+  });
+
+  test('shows new files only of mappings that a sync has used, and that deliver no secrets', async (t) => {
+    const { repository, sandbox } = await localSandbox(t, 'new');
+    const commit = await repository.commit({ files: { 'app/a': 'a', 'secrets/s': 's', 'private/p': 'p' } });
+    const mappings = [
+      { source: 'app', destination: 'etc/app' },
+      { source: 'secrets', destination: 'etc/secrets' },
+      { source: 'private', destination: 'var', mode: '0600' },
+    ];
+    const target = { repo: repository.url, commit, profile: { mappings } };
+    await sandbox.sync(target as never);
+    for (const file of ['etc/app/n', 'etc/secrets/n', 'var/n', 'others'])
+      await writeFile(path.join(sandbox.data, file), file);
+    const why = async (file: string, profile: object = target.profile) =>
+      (await sandbox.inspect({ kind: 'content', path: file, offset: 0 }, { ...target, profile } as never)).leftOut;
+    assert.deepEqual(
+      [await why('etc/app/n'), await why('etc/secrets/n'), await why('var/n'), await why('others')],
+      [undefined, 'secret', 'secret', 'foreign'],
+    );
+    const wider = { mappings: [{ source: '.', destination: '.' }] };
+    await assert.rejects(why('others', wider), { code: 'inspection.notSynced' });
+  });
+
+  test('starts again while a file changes, and gives up', async (t) => {
+    const { at, read } = await arrangeEdits(t);
+    let writes = 0;
+    const ask = async (offset: number) => {
+      if (writes < 3) {
+        writes += 1;
+        await writeFile(at('etc/a'), Buffer.alloc(2 * INSPECTION.chunkBytes, String(writes)));
+      }
+      return await read('etc/a', offset);
+    };
+    const found = await readContent(ask, INSPECTION.readBytes);
+    const isPure = found.kind === 'content' && found.content.equals(Buffer.alloc(found.content.length, '3'));
+    assert.ok(isPure || (found.kind === 'leftOut' && found.why === 'changing'));
+    const restless = async (offset: number) => {
+      await writeFile(at('etc/a'), Buffer.alloc(2 * INSPECTION.chunkBytes, String(offset)));
+      return await read('etc/a', offset);
+    };
+    assert.deepEqual(await readContent(restless, INSPECTION.readBytes), { kind: 'leftOut', why: 'changing' });
   });
 });

@@ -131,6 +131,21 @@ suite('a query to the agent is answered', () => {
     assert.equal(counts().calls, 1);
   });
 
+  test('sooner if it is about a part of a file, but never at once', async () => {
+    const { inspector, ask } = inspectorOf();
+    const part = { kind: 'content', path: 'a', offset: 0 } as const;
+    ask(questionOf());
+    await inspector.run(never);
+    for (let number = 0; number < 2; number += 1) {
+      ask(questionOf(part));
+      assert.ok(inspector.dueMs > 0 && inspector.dueMs <= 1_000, `${inspector.dueMs}`);
+      await until(() => inspector.dueMs === 0, { describe: 'the next part to be due' });
+      await inspector.run(never);
+    }
+    ask(questionOf());
+    assert.ok(inspector.dueMs > 1_000, 'a scan has the interval of scans, whatever came in between');
+  });
+
   test('unless the client has withdrawn it in the meantime', async () => {
     const looked = Promise.withResolvers<void>();
     const { inspector, ask, counts } = inspectorOf(async () => {

@@ -46,114 +46,72 @@ const repository = [
 ];
 
 suite('desiredTree', () => {
-  const places: { name: string; mappings: GivenMapping[]; files: Record<string, string> }[] = [
-    {
-      name: 'a folder goes below its destination',
-      mappings: [{ source: 'config', destination: 'data/config' }],
-      files: { 'data/config/a': 'config/a', 'data/config/sub/b': 'config/sub/b' },
-    },
-    {
-      name: 'a file goes into a folder',
-      mappings: [{ source: 'top', destination: 'projects/' }],
-      files: { 'projects/top': 'top' },
-    },
-    {
-      name: 'a file goes into the root, and nothing else there is meant',
-      mappings: [{ source: 'base/x', destination: '.' }],
-      files: { x: 'base/x' },
-    },
-    {
-      name: 'later mappings lie on top',
-      mappings: [
-        { source: 'base', destination: '.' },
-        { source: 'site', destination: '.' },
-      ],
-      files: { x: 'site/x', y: 'base/y' },
-    },
+  const places: [name: string, mappings: Record<string, string>, files: Record<string, string>][] = [
+    [
+      'a folder goes below its destination',
+      { config: 'data/config' },
+      { 'data/config/a': 'config/a', 'data/config/sub/b': 'config/sub/b' },
+    ],
+    ['a file goes into a folder', { top: 'projects/' }, { 'projects/top': 'top' }],
+    ['a file goes into the root, and nothing else there is meant', { 'base/x': '.' }, { x: 'base/x' }],
+    ['later mappings lie on top', { base: '.', site: '.' }, { x: 'site/x', y: 'base/y' }],
   ];
-  for (const { name, mappings, files } of places) {
-    test(name, () => assert.deepEqual(build(repository, mappings), { files, retained: [] }));
+  for (const [name, mappings, files] of places) {
+    const given = Object.entries(mappings).map(([source, destination]) => ({ source, destination }));
+    test(name, () => assert.deepEqual(build(repository, given), { files, retained: [] }));
   }
 
-  const refused: { name: string; entries?: TreeEntry[]; mapping: GivenMapping; problem: RegExp }[] = [
-    {
-      name: 'a file as dir',
-      mapping: { source: 'top', destination: 'x', type: 'dir' },
-      problem: /\btop .*\bdir$/,
-    },
-    {
-      name: 'a folder as file',
-      mapping: { source: 'base', destination: 'x', type: 'file' },
-      problem: /\bbase .*\bfile$/,
-    },
-    {
-      name: 'a link below the source',
-      entries: [link('d/l')],
-      mapping: { source: 'd', destination: 'x' },
-      problem: /\bd\/l /,
-    },
+  const set = { a: '1' };
+  /** Unless the mapping says otherwise, it is of `d` to `x`. */
+  const refused: { name: string; entries?: TreeEntry[]; mapping?: Partial<Mapping>; problem: RegExp }[] = [
+    { name: 'a file as dir', mapping: { source: 'top', type: 'dir' }, problem: /\btop .*\bdir$/ },
+    { name: 'a folder as file', mapping: { source: 'base', type: 'file' }, problem: /\bbase .*\bfile$/ },
+    { name: 'a link below the source', entries: [link('d/l')], problem: /\bd\/l / },
     {
       name: 'a link on the way to the source, be it optional',
       entries: [link('d')],
-      mapping: { source: 'd/etc/passwd', destination: 'x', required: false },
+      mapping: { source: 'd/etc/passwd', required: false },
       problem: /\bd /,
     },
-    {
-      name: 'a submodule',
-      entries: [submodule('d/m')],
-      mapping: { source: 'd', destination: 'x' },
-      problem: /\bd\/m .*spec\.git\.submodules/,
-    },
+    { name: 'a submodule', entries: [submodule('d/m')], problem: /\bd\/m .*spec\.git\.submodules/ },
     {
       name: 'a name that is no UTF-8',
       entries: [unreadable('d/�')],
-      mapping: { source: 'd', destination: 'x' },
       problem: /^mappings\[0\]: .* d\/� .*UTF-8/,
     },
     {
       name: 'a patch that fits no file of a folder',
-      mapping: { source: 'config', destination: 'x', patches: [{ file: 'sub/a', set: { a: '1' } }] },
+      mapping: { source: 'config', patches: [{ file: 'sub/a', set }] },
       problem: /^mappings\[0\]: patches\[0\]\.file: config .* sub\/a$/,
     },
     {
       name: 'a patch of a single file that names another one',
-      mapping: {
-        source: 'top',
-        destination: 'x',
-        patches: [
-          { file: '', set: { a: '1' } },
-          { file: 'top', set: { a: '1' } },
-        ],
-      },
+      mapping: { source: 'top', patches: ['', 'top'].map((file) => ({ file, set })) },
       problem: /^mappings\[0\]: patches\[1\]\.file: top .* top$/,
     },
-    {
-      name: 'a name that leads out',
-      entries: [file('d/../../x')],
-      mapping: { source: 'd', destination: 'x' },
-      problem: /"d\/\.\.\/\.\.\/x" /,
-    },
+    { name: 'a name that leads out', entries: [file('d/../../x')], problem: /"d\/\.\.\/\.\.\/x" / },
     {
       name: "the agent's own folder in the repository",
       entries: [file('d/.sync-agent/manifest.json')],
-      mapping: { source: 'd', destination: '.' },
+      mapping: { destination: '.' },
       problem: / \.sync-agent\/manifest\.json /,
     },
     {
       name: 'a name of more than 255 bytes',
       entries: [file(`d/${'é'.repeat(128)}/x`)],
-      mapping: { source: 'd', destination: '.' },
+      mapping: { destination: '.' },
       problem: /é{100}… /,
     },
     {
       name: 'a path that its destination makes too long',
       entries: [file(`d/${'n/'.repeat(1_530)}x`)],
-      mapping: { source: 'd', destination: 'in/some/folder' },
+      mapping: { destination: 'in/some/folder' },
       problem: /^mappings\[0\]: in\/some\/folder\/n\/n.*…/,
     },
   ];
   for (const { name, entries = repository, mapping, problem } of refused) {
-    test(`rejects ${name}`, () => assert.match(build(entries, [mapping]).problems?.join('\n') ?? '', problem));
+    const given = { source: 'd', destination: 'x', ...mapping };
+    test(`rejects ${name}`, () => assert.match(build(entries, [given]).problems?.join('\n') ?? '', problem));
   }
 
   test('reports the problem of every mapping, with its number', () => {

@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { driftOf } from '../../../../agent/inspection/drift-of.ts';
 import { type Drift, RepairCounts } from '../../../../agent/plan/drift.ts';
 import { emptyManifest } from '../../../../agent/plan/manifest.ts';
-import { displacedName } from '../../../../agent/plan/next-manifest.ts';
+import { almostFull } from '../../../../agent/plan/overflow.ts';
 import { type Change, filesToPreview, type Plan } from '../../../../agent/plan/plan-changes.ts';
 import type { LiveEntry } from '../../../../agent/plan/plan-input.ts';
 import { countDrift, countFiles, describeChange, describeChanges } from '../../../../agent/plan/summarize-plan.ts';
@@ -13,6 +13,10 @@ import { changesOf } from '../support/changes-of.ts';
 import { MemoryVolume, ownedFile, planFor, refusal, volumeWith } from '../support/memory-volume.ts';
 
 const CASELESS = { case: true, unicode: false };
+
+/** Why an empty volume can't have these files. */
+const refusalOf = (files: Record<string, string>, given: Parameters<typeof refusal>[2]) =>
+  refusal(new MemoryVolume(), files, given);
 
 suite('a file that was there before', () => {
   test("isn't written if its content is the same, and stays when it is no longer mapped", () => {
@@ -25,15 +29,15 @@ suite('a file that was there before', () => {
     assert.deepEqual([...volume.manifest.files.keys()], ['b']);
   });
 
-  test('is kept if its content differs, and is restored when it is no longer mapped', () => {
+  test('is kept if its content differs, also when it is no longer mapped', () => {
     const volume = volumeWith({ theirs: { a: 'theirs' }, ours: { a: '1', b: '1' } });
     assert.deepEqual(volume.contents(), { a: '1', b: '1' });
     volume.apply(planFor(volume, { a: '2', b: '1' }));
     const unmapped = planFor(volume, { b: '1' });
-    assert.deepEqual(changesOf(unmapped), ['restore a NoLongerMapped']);
+    assert.deepEqual(changesOf(unmapped), ['delete a NoLongerMapped']);
     volume.apply(unmapped);
-    assert.deepEqual(volume.contents(), { a: 'theirs', b: '1' });
-    assert.deepEqual([...volume.takenOver], []);
+    assert.deepEqual(volume.contents(), { b: '1' });
+    assert.deepEqual([...volume.takenOver.keys()], ['a']);
   });
 
   test('is also taken over when a commit changes a file that was right before', () => {
@@ -41,8 +45,7 @@ suite('a file that was there before', () => {
     const next = planFor(volume, { a: '2', b: '1' });
     assert.deepEqual(changesOf(next), ['modify a TakenOver']);
     volume.apply(next);
-    volume.apply(planFor(volume, { b: '1' }));
-    assert.deepEqual(volume.contents(), { a: '1', b: '1' });
+    assert.deepEqual([...volume.takenOver.keys()], ['a']);
   });
 
   test('counts as different if only its mode is wrong', () => {
@@ -60,18 +63,30 @@ suite('a file that was there before', () => {
     assert.deepEqual(changesOf(planFor(volume, { b: '1' }, { settings: { onConflict: 'refuse' } })), []);
   });
 
-  test('blocks a directory in its place, which is an error', () => {
+  test("doesn't block a directory in its place once it was taken over", () => {
     const volume = volumeWith({ theirs: { a: 'theirs' }, ours: { a: '1' } });
-    assert.match(refusal(volume, { 'a/b': '1' }), /^PathConflict: a /);
+    const next = planFor(volume, { 'a/b': '1' });
+    assert.deepEqual(changesOf(next), ['delete a NoLongerMapped', 'add a/b New']);
   });
 
-  test('is an error if the files to keep exceed the limit', () => {
-    const volume = volumeWith({ theirs: { a: 'x' }, ours: {} });
-    const displaced = { name: 'k', size: 1024 ** 3 };
-    volume.manifest.files.set('large', ownedFile('large', { blob: '1', sha256: 'sha256 of 1', displaced }));
-    volume.write('large', '1');
-    assert.match(refusal(volume, { a: '1', large: '1' }), /^TakenOverFull: 2 .*\(1025 MiB\)/);
-  });
+  for (const [what, before] of [
+    ['files', { entries: 10_000, bytes: 0 }],
+    ['bytes', { entries: 1, bytes: 1024 ** 3 }],
+  ] as const) {
+    test(`is an error if too many ${what} would be kept, which only affects takeovers`, () => {
+      const volume = volumeWith({ theirs: { a: 'x' }, ours: { b: '1' } });
+      const takenOver = { path: 'state/taken-over', names: [], ...before };
+      assert.match(refusal(volume, { a: '1', b: '1' }, { takenOver }), /^TakenOverFull: .* rm -r state\/taken-over/);
+      const next = planFor(volume, { b: '2' }, { takenOver });
+      assert.deepEqual(changesOf(next), ['modify b ContentChanged']);
+      assert.match(almostFull(takenOver) ?? '', / rm -r state\/taken-over$/);
+      const { entries, bytes } = before;
+      const less = { ...takenOver, entries: entries * 0.79, bytes: bytes * 0.79 };
+      assert.equal(almostFull(less), undefined);
+      const oneLess = { ...takenOver, entries: entries - 1, bytes: Math.max(0, bytes - 1) };
+      assert.deepEqual(changesOf(planFor(volume, { a: '1', b: '1' }, { takenOver: oneLess })), ['modify a TakenOver']);
+    });
+  }
 });
 
 suite('a plan that removes all files', () => {
@@ -199,10 +214,10 @@ suite('a file that differs from the delivered one', () => {
 suite('the summary of a plan', () => {
   const { changes, ...rest } = planFor(new MemoryVolume(), { a: '1', b: '2' });
   const [add] = changes;
-  const kinds = ['add', 'add', 'modify', 'delete', 'restore', 'delete', 'delete'] as const;
+  const kinds = ['add', 'add', 'modify', 'delete', 'modify', 'delete', 'delete'] as const;
   const many = { ...rest, changes: kinds.map((kind, index) => ({ ...add, kind, path: `p${index}` })), unchanged: 5 };
 
-  test('counts files, and restored ones as modified', () => {
+  test('counts files', () => {
     assert.deepEqual(countFiles(many as Plan), { added: 2, modified: 2, deleted: 3, unchanged: 5 });
     const drift = [true, false, true].map((isRepaired) => ({ path: 'a', reason: 'Drifted' as const, isRepaired }));
     assert.equal(countDrift({ ...rest, changes, drift }), 2);
@@ -254,54 +269,34 @@ suite('the summary of a plan', () => {
     for (const reason of ['TakenOver', 'ContentChanged', 'ValuesChanged', 'PatchesChanged'] as const)
       assert.deepEqual(previewed([reason], 'guesses'), rendered);
   });
-
-  test('shows names of existing files unambiguously, on any volume', () => {
-    const name = displacedName('d/sub dir/a b.json', 1);
-    assert.match(name, /^[0-9a-f]{16}-a_b\.json\.kept$/);
-    assert.equal(displacedName('d/sub dir/a b.json', 2), name.replace('-', '-2-'));
-    assert.notEqual(displacedName('e/a b.json', 1), name);
-    assert.match(displacedName('x'.repeat(300), 1), /^[0-9a-f]{16}-x{100}\.kept$/);
-    assert.match(displacedName('é', 1), /^[0-9a-f]{16}-_\.kept$/);
-  });
 });
 
 suite('on a volume that ignores case, the plan', () => {
   test("rejects names that would collide, and the agent's own directory, before the first write", () => {
     const folding = CASELESS;
-    const volume = new MemoryVolume();
-    assert.match(refusal(volume, { 'x/Name': '1', 'x/name': '2' }, { folding }), /^NameCollision: x\/name .* x\/Name /);
-    assert.match(refusal(volume, { 'A/x': '1', 'a/y': '2' }, { folding }), /^NameCollision: a and A collide/);
-    assert.match(
-      refusal(volume, { '.Sync-Agent/x': '1' }, { folding }),
-      /^NameCollision: \.Sync-Agent .* \.sync-agent /,
-    );
-    assert.match(refusal(volume, { straße: '1', STRASSE: '2' }, { folding }), /^NameCollision/);
-    assert.deepEqual(changesOf(planFor(volume, { 'x/Name': '1', 'x/name': '2' })).length, 2);
+    assert.match(refusalOf({ 'x/Name': '1', 'x/name': '2' }, { folding }), /^NameCollision: x\/name .* x\/Name /);
+    assert.match(refusalOf({ 'A/x': '1', 'a/y': '2' }, { folding }), /^NameCollision: a and A collide/);
+    assert.match(refusalOf({ '.Sync-Agent/x': '1' }, { folding }), /^NameCollision: \.Sync-Agent .* \.sync-agent /);
+    assert.match(refusalOf({ straße: '1', STRASSE: '2' }, { folding }), /^NameCollision/);
+    assert.deepEqual(changesOf(planFor(new MemoryVolume(), { 'x/Name': '1', 'x/name': '2' })).length, 2);
   });
 
   test('keeps names apart that differ in non-ASCII letters, if the volume folds only ASCII', () => {
     const folding = { case: 'ascii', unicode: false } as const;
-    assert.match(
-      refusal(new MemoryVolume(), { README: '1', readme: '2' }, { folding }),
-      /^NameCollision: readme .* README (?!.*Unicode)/,
-    );
+    const collision = /^NameCollision: readme .* README (?!.*Unicode)/;
+    assert.match(refusalOf({ README: '1', readme: '2' }, { folding }), collision);
     const others = { Äpfel: '1', äpfel: '2', straße: '1', STRASSE: '2' };
     assert.equal(planFor(new MemoryVolume(), others, { folding }).changes.length, 4);
     const volume = volumeWith({ ours: { name: '1' } });
-    assert.deepEqual(changesOf(planFor(volume, { Name: '1' }, { folding })), [
-      'delete name NoLongerMapped',
-      'add Name New',
-    ]);
+    const renamed = planFor(volume, { Name: '1' }, { folding });
+    assert.deepEqual(changesOf(renamed), ['delete name NoLongerMapped', 'add Name New']);
   });
 
   test('treats two Unicode forms of a name as one, if the volume normalizes names', () => {
     const composed = 'é'.normalize('NFC');
     const decomposed = 'é'.normalize('NFD');
     const folding = { case: false, unicode: true };
-    assert.match(
-      refusal(new MemoryVolume(), { [composed]: '1', [decomposed]: '2' }, { folding }),
-      /^NameCollision: .* Unicode/,
-    );
+    assert.match(refusalOf({ [composed]: '1', [decomposed]: '2' }, { folding }), /^NameCollision: .* Unicode/);
   });
 
   test('renames a file that changes only in case by removing the old name first', () => {
@@ -321,20 +316,18 @@ suite('a mount of the pod inside the data volume', () => {
     ['data', 'data/cache'],
   ] as const) {
     test(`takes no file: ${path}`, () => {
-      assert.match(refusal(new MemoryVolume(), { [path]: '1' }, { mounts }), problem(path, point));
+      assert.match(refusalOf({ [path]: '1' }, { mounts }), problem(path, point));
     });
   }
 
   test('is named once in the error, under its own name even if case is ignored', () => {
     const files = { 'data/cache/x': '1', 'data/cache/y': '1', 'logs/z': '1' };
-    const reported = refusal(new MemoryVolume(), files, { mounts });
+    const reported = refusalOf(files, { mounts });
     assert.match(reported, /^PathConflict: [^;]* at data\/cache [^;]* data\/cache\/x [^;]*; [^;]* at logs [^;]*$/);
     const other = { mounts: ['Data/Cache'], folding: CASELESS };
-    assert.match(refusal(new MemoryVolume(), { 'data/cache/x': '1' }, other), problem('data/cache/x', 'Data/Cache'));
-    assert.deepEqual(
-      changesOf(planFor(new MemoryVolume(), { 'data/cache/x': '1' }, { mounts: ['Data/Cache'] })).length,
-      1,
-    );
+    assert.match(refusalOf({ 'data/cache/x': '1' }, other), problem('data/cache/x', 'Data/Cache'));
+    const cased = planFor(new MemoryVolume(), { 'data/cache/x': '1' }, { mounts: ['Data/Cache'] });
+    assert.deepEqual(changesOf(cased).length, 1);
   });
 
   test("doesn't affect names that only begin with its own", () => {

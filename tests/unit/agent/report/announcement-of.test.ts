@@ -85,11 +85,29 @@ suite('announcementOf', () => {
     assert.match(planned?.report?.message ?? '', /; \.gitattributes /);
   });
 
+  test('names kept files of others, and how to clean up when their directory is almost full', () => {
+    const names = Array.from('abcdef', (name) => `${name.repeat(300)}.kept`);
+    const takenOver = { path: '.sync-agent/taken-over', entries: 7_999, bytes: 1, names };
+    const full = { ...takenOver, entries: 8_000 };
+    const announced = announce(
+      synced([], { takenOver: { ...takenOver, names: [] } }),
+      synced([], { takenOver }),
+      synced([], { takenOver: full, lockWeakness: 'no locks', notes: ['all projects'] }),
+      synced([], { takenOver: full, kind: 'planned' }),
+    );
+    const [none, named, warned, planned] = announced.map(({ report }) => report?.message);
+    assert.equal(none, undefined);
+    assert.match(named ?? '', /^[^;]{0,650} \.sync-agent\/taken-over: a+…, .*, e+… and 1 more$/);
+    assert.match(warned ?? '', /^all projects; .* \(no locks\).*; .*: rm -r \.sync-agent\/taken-over; .*: a+…, /);
+    assert.match(planned ?? '', /: rm -r \.sync-agent\/taken-over; .*: a+…, /);
+  });
+
   test("doesn't count waiting as a failure", () => {
-    const [only] = announce(failed(new WaitingError('later', { code: 'x', reason: 'Waiting', retryAfterMs: 1 })));
-    assert.equal(only?.report?.state, 'Pending');
-    assert.deepEqual(only?.figures, { syncPeriod: 0 });
-    assert.equal(only?.log?.level, 'info');
+    const later = failed(new WaitingError('later', { code: 'x', reason: 'Waiting', retryAfterMs: 1 }));
+    const [first, again] = announce(later, later);
+    assert.equal(first?.report?.state, 'Pending');
+    assert.deepEqual(first?.figures, { syncPeriod: 0 });
+    assert.deepEqual([first?.log?.level, again?.log?.level, again?.report], ['info', 'debug', undefined]);
   });
 
   test('names files that stay as another program wrote them, until a check finds them right', () => {

@@ -87,6 +87,7 @@ suite('judgeResource', () => {
           touchFile: undefined,
           signal: undefined,
           timeoutMs: 10_000,
+          designerTimeoutMs: 300_000,
         },
       },
     });
@@ -97,10 +98,11 @@ suite('judgeResource', () => {
       signal: { name: 'SIGHUP' as const, process: 'nginx' },
       requests: [{ path: '/a' }],
     };
+    const ignition = { designerTimeout: '1m' };
     const git = { repo: 'https://git.test/x', ref: 'x', verify: { mode: 'tag' }, submodules: true, timeout: '2m' };
     const full = resource(
       { ref: undefined },
-      { git: git as Spec['git'], gateway: gatewaySpecOf({ gateway: { reload, verify: {} } }).gateway },
+      { git: git as Spec['git'], gateway: gatewaySpecOf({ gateway: { reload, ignition, verify: {} } }).gateway },
     );
     assert.deepEqual(judgeResource(full, 'default', unasked), {
       kind: 'act',
@@ -110,7 +112,12 @@ suite('judgeResource', () => {
         verify: 'tag',
         submodules: true,
         fetchTimeoutMs: 120_000,
-        reload: { ...reload, requests: [{ method: 'POST', path: '/a', timeoutMs: 10_000 }], timeoutMs: 10_000 },
+        reload: {
+          ...reload,
+          requests: [{ method: 'POST', path: '/a', timeoutMs: 10_000 }],
+          timeoutMs: 10_000,
+          designerTimeoutMs: 60_000,
+        },
         verification: { requests: [], forMs: 60_000, intervalMs: 5_000, failureThreshold: 3 },
       },
     });

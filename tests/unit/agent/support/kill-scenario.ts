@@ -60,6 +60,8 @@ const THEIRS: Files = {
   taken: 'THEIRS-taken',
   back: 'THEIRS-back',
 };
+/** Those that a sync takes over: from then on, they are kept. */
+const TAKEN = ['taken', 'back'];
 /** Content that the gateway writes after a kill. */
 const WRITTEN = 'GATEWAY';
 /** Path of that write. */
@@ -290,6 +292,7 @@ export class KillRun {
     const { path: written, mustStay = [] } = this.#written ?? {};
     const files = this.#entries();
     const wanted = expectedOf(tree);
+    for (const file of TAKEN) if (!(file in files) && !(file in tree)) delete wanted[file];
     if (written) {
       for (const entries of [files, wanted]) forget(entries, written);
       const isRepaired = written in TREES.first && written in tree;
@@ -329,7 +332,9 @@ export class KillRun {
   /** Names of the agent's internal files, without numbers and other IDs. */
   ownNames(): string[] {
     const names = fs.readdirSync(path.join(this.data, '.sync-agent'), { recursive: true, encoding: 'utf8' });
-    return names.map((name) => name.replaceAll(/[0-9a-f]{16}|\d+/g, 'N')).sort();
+    const kept = TAKEN.map((name) => `taken-over/${name}.kept`);
+    const own = names.filter((name) => !kept.includes(name));
+    return own.map((name) => name.replaceAll(/[0-9a-f]{16}|\d+/g, 'N')).sort();
   }
 
   #write(file: string, content: string): void {

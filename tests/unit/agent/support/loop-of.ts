@@ -40,7 +40,7 @@ async function verifierOf(t: TestContext): Promise<Verifier> {
   const server = createServer((_, response) => response.writeHead(500).end());
   const port = await openPort(t, server);
   const client = new GatewayClient({ port, tls: false, apiKeyFile: path.join(directory, 'none') });
-  return new Verifier({ client, results, log });
+  return new Verifier({ client, results, log, headersDirectory: undefined, valuesOf: async () => new Map() });
 }
 
 type Parts = Partial<Pick<SyncJobOptions, 'notify'>> & {
@@ -59,8 +59,8 @@ interface LoopOfTest {
   loop: SyncJob;
   housekeeping: Housekeeping;
   stop(): void;
-  /** Runs the loop from a resource until it is stopped, at the latest after a time. */
-  run(resource: WatchedResource, limitMs?: number): Promise<void>;
+  /** Runs the loop from a resource, if any is known, until it is stopped, at the latest after a time. */
+  run(resource?: WatchedResource, limitMs?: number): Promise<void>;
 }
 
 /** A loop that runs the syncs of the test. */
@@ -87,6 +87,7 @@ export async function loopOf(
     sync: async (intent, ...given) => ({ ...(await sync(intent, ...given)), intent }),
     isAtHand: async ({ commit }) => commit === '1'.repeat(40),
     notify,
+    notesOf: () => [],
     verifier: await verifierOf(t),
     lastGood: async () => undefined,
     previews: { showsUnchanged: () => false, lacksFilesOf: () => false, onSynced: () => false },
@@ -104,7 +105,7 @@ export async function loopOf(
     housekeeping,
     stop: () => stopping.abort(),
     run: async (resource, limitMs = 120_000) => {
-      loop.onResource(resource);
+      if (resource) loop.onResource(resource);
       await queue.run(AbortSignal.any([stopping.signal, t.signal, AbortSignal.timeout(limitMs)]));
     },
   };

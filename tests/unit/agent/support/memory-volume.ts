@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { allDirectories, directoriesOf } from '../../../../agent/plan/directories.ts';
-import { emptyManifest, type OwnedFile, updateManifest } from '../../../../agent/plan/manifest.ts';
+import { emptyManifest, type ManifestUpdate, type OwnedFile, updateManifest } from '../../../../agent/plan/manifest.ts';
 import { manifestUpdate } from '../../../../agent/plan/next-manifest.ts';
 import { type Plan, type PlanResult, planChanges } from '../../../../agent/plan/plan-changes.ts';
 import type {
@@ -80,7 +80,6 @@ export class MemoryVolume {
     for (const directory of directories.clear) this.#removeDirectory(directory);
     for (const directory of directories.create) this.directories.add(directory);
     const written = changes.flatMap((change) => ('file' in change ? [this.#write(change.file, change.reason)] : []));
-    for (const change of changes) if (change.kind === 'restore') this.#restore(change.path, change.displaced.name);
     remove(false);
     for (const directory of directories.prune) this.#removeDirectory(directory);
     updateManifest(this.manifest, manifestUpdate({ changes, directories, ...plan }, written, APPLIED));
@@ -88,12 +87,8 @@ export class MemoryVolume {
 
   #write(file: DesiredFile, reason: string): OwnedFile {
     const { path } = file;
-    let { displaced } = this.manifest.files.get(path) ?? {};
     const before = this.files.get(path);
-    if (reason === 'TakenOver' && before) {
-      displaced = { name: path, size: before.content.length };
-      this.takenOver.set(path, before);
-    }
+    if (reason === 'TakenOver' && before) this.takenOver.set(path, before);
     const { source, blob, executable } = file;
     const record = {
       path,
@@ -104,14 +99,7 @@ export class MemoryVolume {
       fingerprint: fingerprint(blob, ++this.#inodes),
     };
     this.#place(record);
-    return displaced ? { ...record, displaced } : record;
-  }
-
-  #restore(path: string, name: string): void {
-    const file = this.takenOver.get(name);
-    if (file) this.files.set(path, file);
-    else this.files.delete(path);
-    this.takenOver.delete(name);
+    return record;
   }
 
   #place(file: OwnedFile): void {
@@ -162,6 +150,16 @@ export const ownedFile = (path: string, more: Partial<OwnedFile> = {}): OwnedFil
   executable: false,
   fingerprint: { size: 1, mtimeMs: 1, ino: 1 },
   ...more,
+});
+
+/** An update of a manifest with only these changes. */
+export const updateOf = (changes: Partial<ManifestUpdate>): ManifestUpdate => ({
+  files: [],
+  folders: [],
+  forgottenFiles: [],
+  forgottenFolders: [],
+  applied: undefined,
+  ...changes,
 });
 
 /** A plan that changes nothing. */

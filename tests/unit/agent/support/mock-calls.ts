@@ -4,7 +4,10 @@ import type { TestContext } from 'node:test';
 
 export type RealCall = (...args: unknown[]) => unknown;
 
-/** Puts something in the way of synchronous calls of node:fs; gives what ends it. */
+/** What is still in the way, by test. The runner restores the methods after a test, but not their imports by name. */
+const active = new WeakMap<TestContext, Set<() => void>>();
+
+/** Puts something in the way of synchronous calls of node:fs; gives what ends it, at the latest with the test. */
 export function mockCalls<Name extends keyof typeof fs>(
   t: TestContext,
   names: readonly Name[],
@@ -21,8 +24,23 @@ export function mockCalls<Name extends keyof typeof fs>(
     return mock;
   });
   syncBuiltinESMExports();
-  return () => {
+  const ends = endsOf(t);
+  const end = () => {
+    ends.delete(end);
     for (const mock of mocks) mock.mock.restore();
     syncBuiltinESMExports();
   };
+  ends.add(end);
+  return end;
+}
+
+function endsOf(t: TestContext): Set<() => void> {
+  const known = active.get(t);
+  if (known) return known;
+  const ends = new Set<() => void>();
+  active.set(t, ends);
+  t.after(() => {
+    for (const end of [...ends].reverse()) end();
+  });
+  return ends;
 }

@@ -121,12 +121,16 @@ export async function createSandbox(
   const onFetch = () => {
     fetches += 1;
   };
+  let takenOverRatio = 0;
+  const onTakenOver = (share: number) => {
+    takenOverRatio = share;
+  };
   // Copies of keys are made in memory only, and each sandbox has its own.
   const keyDirectory = await mkdtemp('/dev/shm/keys-').catch(() => directory);
   t.after(() => rm(keyDirectory, { recursive: true, force: true }));
   const uid = process.getuid?.() ?? 0;
   const start = async () => ({
-    ...(await wireSync(config, { git, http, keyDirectory, uid, log, onFetch })),
+    ...(await wireSync(config, { git, http, keyDirectory, uid, log, onFetch, onTakenOver })),
     mounts: [...mounts],
     ...(heapBytes && { heapBytes }),
     clone: memory ? new RememberingClone({ git, path: repo, log }, memory) : new LocalClone({ git, path: repo, log }),
@@ -150,12 +154,16 @@ export async function createSandbox(
     get fetches() {
       return fetches;
     },
+    /** Used share of the limit for kept files, as last counted. */
+    get takenOverRatio() {
+      return takenOverRatio;
+    },
     sync: (target: Target, signal = never()) => {
       dependencies.clone.pins.earlier = target.earlier ?? [];
       return sync(intentOf(target), dependencies, signal);
     },
     /** Runs an inspection with the spec of the target. */
-    inspect: async (asked: Pick<Question, 'kind' | 'ref' | 'commit'>, target: Target, signal = never()) => {
+    inspect: async (asked: Omit<Question, 'id' | 'pods' | 'key' | 'expires'>, target: Target, signal = never()) => {
       const look = { resource: resourceOf(target), dependencies, signal };
       const answer = await inspect({ ...asked, id: '', pods: [], key: '', expires: '' }, look);
       await tidyAfterInspection(look);
@@ -195,6 +203,8 @@ export async function createSandbox(
     release: async () => dependencies.lock.release(),
     /** Notifies the gateway of changes that it doesn't know about yet. */
     reload: (target: Target, signal?: AbortSignal) => dependencies.gateway.catchUp(intentOf(target), signal),
+    /** What the gateway has said about the last notification. */
+    notes: (target: Target) => dependencies.gateway.notesOf(intentOf(target)),
     /** Discards the state in memory, like a restart. */
     restart: async () => {
       dependencies.lock.release();

@@ -93,16 +93,16 @@ suite('if a directory of the gateway was replaced, and the gateway creates anoth
   });
 
   for (const [what, name, before] of [
-    ['the first one is restored', 'own', [atomic]],
-    ['files that were taken over one by one before are restored', 'a', [plain, atomic]],
+    ['both are kept', 'own', [atomic]],
+    ['it is kept next to files that were taken over one by one before', 'a', [plain, atomic]],
   ] as const) {
     test(`${what} after a repair`, async (t) => {
       const { sandbox, sync } = await prepare(t, { name, before: [...before] });
       await sync(atomic);
       await sync(other);
       await sandbox.removeTrees();
-      assert.deepEqual(await sandbox.files(), { [`dags/${name}`]: 'theirs', other: '1' });
-      assert.deepEqual([takenOver(sandbox), treesOf(sandbox)], [['new'], []]);
+      assert.deepEqual(await sandbox.files(), { other: '1' });
+      assert.deepEqual([takenOver(sandbox), treesOf(sandbox)], [['new', 'theirs'], []]);
     });
   }
 });

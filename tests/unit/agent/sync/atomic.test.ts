@@ -295,7 +295,7 @@ suite('in a tree,', () => {
 suite('a directory that is there before', () => {
   const FILES = { 'dags/a': '1', 'dags/sub/b': '1', other: '1' };
 
-  test('is kept as a whole, and restored when it is no longer mapped', async (t) => {
+  test('is kept as a whole, also when it is no longer mapped', async (t) => {
     const { sandbox, at, sync, deliver } = await localSandbox(t);
     fs.mkdirSync(at('dags/x'), { recursive: true });
     fs.writeFileSync(at('dags/a'), 'theirs');
@@ -306,11 +306,12 @@ suite('a directory that is there before', () => {
     });
     await sync(atomic);
     assert.deepEqual(below(treeOf(sandbox)), { a: '1', 'sub/b': '1' });
-    assert.deepEqual(takenOver(sandbox), ['theirs', 'theirs, too']);
-    await sync(other);
+    const kept = { 'dags.kept/a': 'theirs', 'dags.kept/x/y': 'theirs, too' };
+    assert.deepEqual(below(at('.sync-agent/taken-over')), kept);
+    assert.deepEqual((await sync(other)).takenOver?.names, ['dags.kept']);
     await sandbox.removeTrees();
-    assert.deepEqual(await sandbox.files(), { 'dags/a': 'theirs', 'dags/x/y': 'theirs, too', other: '1' });
-    assert.deepEqual(takenOver(sandbox), []);
+    assert.deepEqual(await sandbox.files(), { other: '1' });
+    assert.deepEqual(below(at('.sync-agent/taken-over')), kept);
   });
 
   test('with files of the agent becomes a link, and back; nothing is written again', async (t) => {

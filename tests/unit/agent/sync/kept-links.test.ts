@@ -99,14 +99,15 @@ suite('links: keep', () => {
     assert.deepEqual(await sandbox.files(), { 'conf/a': '-> same' });
   });
 
-  test('takes over a file in the place of a link, and restores it', async (t) => {
+  test('takes over a file in the place of a link, and keeps it', async (t) => {
     const { sandbox, deliver, at } = await gatewayOf(t);
     fs.mkdirSync(at('conf'));
     fs.writeFileSync(at('conf/a'), 'theirs');
     await deliver({ 'conf/a': absolute });
     assert.deepEqual(await sandbox.files(), { 'conf/a': `-> ${absolute.symlink}` });
     await deliver({}, { mappings: [mappingOf('other', 'other', { required: false })], allowEmpty: true });
-    assert.deepEqual(await sandbox.files(), { 'conf/a': 'theirs' });
+    assert.deepEqual(await sandbox.files(), {});
+    assert.equal(fs.readFileSync(at('.sync-agent/taken-over/conf/a.kept'), 'utf8'), 'theirs');
   });
 
   test('refuses links that leave the volume, and delivers nothing', async (t) => {

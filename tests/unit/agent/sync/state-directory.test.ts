@@ -125,8 +125,8 @@ suite("the agent's directory elsewhere in the volume", () => {
       const after = await annotated(state, { podUid: 'uid-2' });
       await moveByHand(after, target, volume);
       await after.sync(later);
-      assert.deepEqual(served(after).sort(), ['index.html', 'own']);
-      assert.equal(fs.readFileSync(at('www/own'), 'utf8'), 'theirs', 'the file that was taken over is restored');
+      assert.deepEqual(served(after).sort(), ['index.html']);
+      assert.equal(fs.readFileSync(at(`${state}/taken-over/own.kept`), 'utf8'), 'theirs');
       assert.equal(fs.readFileSync(at('www/index.html'), 'utf8'), '2');
     });
   }

@@ -7,10 +7,18 @@ import { stateInData } from '../../../../agent/volume/state/state-errors.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { syncRevision } from '../../../../shared/domain/rollout/sync-revision.ts';
 import { ALL, planOf } from '../../../../shared/domain/rollout/waves.ts';
-import { TransientError } from '../../../../shared/errors.ts';
+import { TransientError, WaitingError } from '../../../../shared/errors.ts';
 import { slow } from '../../../support/depth.ts';
 import { gatewaySyncOf, rolloutStatusOf } from '../../../support/objects.ts';
 import { loopOf, mapping, resourceOf, synced } from '../support/loop-of.ts';
+
+test('nothing is reported before the API server has answered', async (t) => {
+  const reported: string[] = [];
+  const job = { dueMs: 0, run: async () => stop() };
+  const { stop, run } = await loopOf(t, { jobs: [job], report: ({ state }) => void reported.push(state) });
+  await run();
+  assert.deepEqual(reported, []);
+});
 
 suite('an edit of the spec', () => {
   for (const [what, verify, end] of [
@@ -164,6 +172,66 @@ for (const isComplete of [true, false])
     await run({ ...resourceOf(), commit: FIRST });
     assert.equal(loop.mayStart, isComplete);
   });
+
+suite('a standby', () => {
+  const standby = new WaitingError('no', { code: 'gateway.standby', reason: 'Standby', retryAfterMs: 1_000 });
+
+  test('starts, and reports that it is one instead of a result of its health', async (t) => {
+    const shown: unknown[] = [];
+    const { loop, stop, run } = await loopOf(t, {
+      sync: async () => {
+        throw standby;
+      },
+      report: ({ state, reason, verification }) => {
+        shown.push({ state, reason, verification });
+        stop();
+      },
+    });
+    await run(resourceOf());
+    assert.deepEqual(shown, [{ state: 'Paused', reason: 'Standby', verification: undefined }]);
+    assert.deepEqual([loop.mayStart, loop.mayServe], [true, true]);
+  });
+
+  test('that turns out to be one when it is notified is shown without an earlier result of its health', async (t) => {
+    const verify = { for: '0s', interval: '1s', requests: [{ path: '/health', expectStatus: 500 }] };
+    const resource = (generation: number) => resourceOf({ port: 1, verify }, generation);
+    let isStandby = false;
+    const shown: unknown[] = [];
+    const { loop, stop, run } = await loopOf(t, {
+      notify: async () => {
+        if (isStandby) throw standby;
+        return true;
+      },
+      report: ({ state, verification }) => {
+        shown.push({ state, verification });
+        if (isStandby) stop();
+        if (verification !== 'Passed') return;
+        isStandby = true;
+        loop.onResource(resource(2));
+      },
+    });
+    await run(resource(1));
+    assert.deepEqual(shown.at(-1), { state: 'Paused', verification: undefined });
+  });
+});
+
+test('users who edit for too long are an error that takes no gateway out of service', async (t) => {
+  const states: unknown[] = [];
+  const { loop, stop, run } = await loopOf(t, {
+    sync: async () => {
+      const details = { code: 'gateway.editorsStay', reason: 'DesignerSessionOpen', retryAfterMs: 1 } as const;
+      throw new WaitingError('edited', details);
+    },
+    report: ({ state }) => {
+      states.push(state);
+      stop();
+    },
+  });
+  const resource = resourceOf();
+  Object.assign(resource.spec.sync.profiles.default ?? {}, { maxFailures: 1 });
+  await run(resource);
+  assert.deepEqual([states, loop.mayServe], [['Error'], true]);
+});
 
 test('an inspection of the files runs only between syncs, and a sync interrupts it', async (t) => {
   const story: string[] = [];

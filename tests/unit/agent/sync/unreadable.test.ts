@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { chmodSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { describeChanges } from '../../../../agent/plan/summarize-plan.ts';
 import { playUnreadable } from '../support/forced-modes.ts';
@@ -32,7 +33,7 @@ suite('a file that the agent has no permission to read', () => {
     assert.deepEqual([await sandbox.files(), statSync(file).mode & 0o777], [{ a: '1', b: '1' }, 0o644]);
   });
 
-  test('is taken over if it was not delivered, and restored with its mode, or named in an error', async (t) => {
+  test('is taken over if it was not delivered, and kept with its mode, or named in an error', async (t) => {
     const { sandbox, target, commit, file } = await unreadable(t, { isDelivered: false });
     await assert.rejects(sandbox.sync({ ...target, profile: { onConflict: 'refuse' } }), {
       code: 'sync.PathConflict',
@@ -42,8 +43,10 @@ suite('a file that the agent has no permission to read', () => {
     assert.deepEqual(describeChanges(plan, 9).sort(), ['add b (New)', 'modify a (TakenOver)']);
     assert.deepEqual(await sandbox.files(), { a: '1', b: '1' });
     await sandbox.sync({ ...target, commit: await commit({ files: { a: null } }) });
-    assert.equal(statSync(file).mode & 0o777, 0o222);
-    chmodSync(file, 0o644);
-    assert.deepEqual(await sandbox.files(), { a: 'x', b: '1' });
+    assert.deepEqual(await sandbox.files(), { b: '1' });
+    const kept = path.join(path.dirname(file), '.sync-agent/taken-over/a.kept');
+    assert.equal(statSync(kept).mode & 0o777, 0o222);
+    chmodSync(kept, 0o644);
+    assert.equal(readFileSync(kept, 'utf8'), 'x');
   });
 });

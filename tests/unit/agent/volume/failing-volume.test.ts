@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { realpathSync, writeFileSync } from 'node:fs';
+import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import { codedError } from '../../../support/coded-error.ts';
@@ -7,6 +7,7 @@ import { actAt, everyStep, failAt, killAt, type Play, STRIDE } from '../support/
 import { localAgents, localSandbox } from '../support/local-sandbox.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 import type { Sandbox } from '../support/sandbox.ts';
+import { ownContents, takenOver } from '../support/tree-files.ts';
 import { denyLinks, type VolumeCall, watchVolume } from '../support/volume-calls.ts';
 
 /** Number of changes in the sync of three files. */
@@ -59,13 +60,30 @@ suite('all files keep their owners after an outage from any step of a sync on, e
           await sandbox.sync(target);
           assert.deepEqual(await sandbox.files(), { a: '1', f: 'OURS', n: 'NEW', z: '1' });
           await sandbox.sync(last);
-          assert.deepEqual(await sandbox.files(), { a: '1', f: 'THEIRS', z: '1' });
+          assert.deepEqual(await sandbox.files(), { a: '1', z: '1' });
+          assert.ok(takenOver(sandbox).includes('THEIRS'));
           return outage;
         });
         assert.ok(failed >= STEPS.atLeast / 2 / STRIDE, `only ${failed} failed again`);
       });
     }
   }
+});
+
+test('a file that was taken over is kept, and syncs go on, if the volume is too full for its directories', async (t) => {
+  const { sandbox, at, deliver } = await localSandbox(t, 'full');
+  await deliver({ a: '1', b: '1' });
+  mkdirSync(at('d/e'), { recursive: true });
+  writeFileSync(at('d/e/f'), 'THEIRS');
+  const end = watchVolume(sandbox.data, ({ name, paths }) => {
+    if (name === 'mkdir' && paths[0]?.includes('/taken-over/')) throw codedError('ENOSPC');
+  });
+  await deliver({ 'd/e/f': 'OURS' });
+  await deliver({ b: null });
+  end();
+  assert.deepEqual(await sandbox.files(), { a: '1', 'd/e/f': 'OURS' });
+  assert.deepEqual(ownContents(sandbox, 'saved'), []);
+  assert.deepEqual(takenOver(sandbox), ['THEIRS']);
 });
 
 suite('on a volume without hard links,', () => {
@@ -83,14 +101,14 @@ suite('on a volume without hard links,', () => {
     assert.deepEqual(await sandbox.files(), { a: 'one' });
   });
 
-  test('an empty placeholder is removed if the restoration fails', async (t) => {
+  test('an empty placeholder is removed if a takeover fails', async (t) => {
     const { commit, sandbox, at, sync } = await localSandbox(t, 'placeholder');
     writeFileSync(at('f'), 'THEIRS');
-    const taken = await commit({ files: { a: '1', f: 'OURS' } });
-    const given = await commit({ files: { f: null } });
+    const first = await commit({ files: { a: '1' } });
+    const taken = await commit({ files: { f: 'OURS' } });
     denyLinks(true);
     t.after(() => denyLinks(false));
-    await sync({}, taken);
+    await sync({}, first);
     let next = 'openSync';
     const end = mockCalls(t, ['openSync', 'fstatSync'], (name, args, real) => {
       const isFile = String(args[0]).endsWith('/f') && args[1] === 'wx';
@@ -101,8 +119,9 @@ suite('on a volume without hard links,', () => {
       }
       return real(...args);
     });
-    await assert.rejects(sync({}, given).finally(end), { code: 'EIO' });
-    await sync({}, given);
+    await assert.rejects(sync({}, taken).finally(end), { code: 'EIO' });
     assert.deepEqual(await sandbox.files(), { a: '1', f: 'THEIRS' });
+    await sync({}, taken);
+    assert.deepEqual(await sandbox.files(), { a: '1', f: 'OURS' });
   });
 });

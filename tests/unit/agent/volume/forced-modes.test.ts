@@ -103,7 +103,8 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
             assert.deepEqual((await sandbox.inspect({ kind: 'drift' }, target)).changes, []);
             await sandbox.restart();
           }
-          const planned = await sandbox.sync({ ...target, profile: { ...target.profile, dryRun: true } });
+          const mappings = [...target.profile.mappings, mappingOf('d', 'again')];
+          const planned = await sandbox.sync({ ...target, profile: { mappings, dryRun: true } });
           assert.equal(planned.ignoresModes, mode !== undefined);
         }
       },

@@ -8,6 +8,7 @@ import { slow } from '../../../support/depth.ts';
 import { changesOf } from '../support/changes-of.ts';
 import { actAt, failAt, killAt } from '../support/kill-at.ts';
 import { localSandbox } from '../support/local-sandbox.ts';
+import { below } from '../support/tree-files.ts';
 import { denyLinks } from '../support/volume-calls.ts';
 
 type Changes = Record<string, string | null>;
@@ -22,7 +23,7 @@ async function prepare(t: TestContext, files: Changes, hasLinks = true) {
     at,
     deliver,
     sync,
-    keptFiles: () => readdir(at('.sync-agent/taken-over')),
+    keptFiles: () => below(at('.sync-agent/taken-over')),
     /** Delivers changes, and does something after the plan was made and before anything changes. */
     deliverWhile: async (act: () => void, changes: Changes) => {
       const played = actAt(sandbox.data, 1, act);
@@ -55,17 +56,21 @@ const changed = (name: string) => ({
 for (const hasLinks of [true, false]) {
   const kind = `with${hasLinks ? '' : 'out'} hard links`;
   suite(`when a foreign program acts between check and move, ${kind},`, () => {
-    test('a file that appears in the place of a new one stays, and is then taken over and restored', async (t) => {
+    test('a file that appears in the place of a new one stays, and is then taken over', async (t) => {
       const { sandbox, at, deliver, deliverWhile, sync, keptFiles } = await prepare(t, { a: '1' }, hasLinks);
       const appear = () => fs.writeFileSync(at('new'), 'theirs');
       await assert.rejects(deliverWhile(appear, { new: '1', z: '1' }), changed('new'));
       assert.deepEqual(await sandbox.files(), { a: '1', new: 'theirs' });
-      const { plan } = await sync();
+      const { plan, takenOver } = await sync();
       assert.deepEqual(changesOf(plan), ['modify new TakenOver', 'add z New']);
       assert.deepEqual(await sandbox.files(), { a: '1', new: '1', z: '1' });
-      await deliver({ new: null });
-      assert.deepEqual(await sandbox.files(), { a: '1', new: 'theirs', z: '1' });
-      assert.deepEqual(await keptFiles(), []);
+      assert.deepEqual(
+        [takenOver?.names, (await deliver({ new: null })).takenOver?.names],
+        [['new.kept'], ['new.kept']],
+      );
+      assert.deepEqual([await sandbox.files(), keptFiles()], [{ a: '1', z: '1' }, { 'new.kept': 'theirs' }]);
+      fs.rmSync(at('.sync-agent/taken-over'), { recursive: true });
+      assert.deepEqual((await sync()).takenOver?.names, []);
     });
 
     test('a file that was changed or replaced is neither replaced nor removed', async (t) => {
@@ -129,59 +134,57 @@ for (const hasLinks of [true, false]) {
       return prepared;
     };
 
-    test('is restored when a sync fails, in a takeover as well as in a restoration', async (t) => {
-      const { sandbox, at, sync, failAtFile } = await prepareTheirs(t);
+    test('is restored when its takeover fails, and kept once it succeeds', async (t) => {
+      const { sandbox, at, sync, failAtFile, keptFiles } = await prepareTheirs(t);
       const theirs = await stat(at('d/a'));
       await failAtFile('e/b', { 'd/a': '1', 'e/b': '1' });
-      assert.deepEqual(await sandbox.files(), { 'd/a': 'theirs', z: '1' });
+      assert.deepEqual([await sandbox.files(), keptFiles()], [{ 'd/a': 'theirs', z: '1' }, {}]);
       await sync();
       assert.deepEqual(await sandbox.files(), { 'd/a': '1', 'e/b': '1', z: '1' });
       await failAtFile('e/b', { 'd/a': null, 'e/b': null });
       assert.deepEqual(await sandbox.files(), { 'd/a': '1', 'e/b': '1', z: '1' });
       await sync();
-      assert.deepEqual(await sandbox.files(), { 'd/a': 'theirs', z: '1' });
-      const { mtimeMs, ino } = await stat(at('d/a'));
+      assert.deepEqual([await sandbox.files(), keptFiles()], [{ z: '1' }, { 'd/a.kept': 'theirs' }]);
+      const { mtimeMs, ino } = await stat(at('.sync-agent/taken-over/d/a.kept'));
       assert.deepEqual([mtimeMs, ino], [theirs.mtimeMs, theirs.ino], 'the very same file');
     });
 
-    test('is restored even if the directory around it was removed', async (t) => {
+    test('is kept again if a copy is put back before the file of the agent is removed', async (t) => {
       const { sandbox, at, deliver, keptFiles } = await prepareTheirs(t);
       await deliver({ 'd/a': '1' });
-      await rm(at('d'), { recursive: true });
+      fs.copyFileSync(at('.sync-agent/taken-over/d/a.kept'), at('d/a'));
       await deliver({ 'd/a': null });
-      assert.deepEqual(await sandbox.files(), { 'd/a': 'theirs', z: '1' });
-      await deliver({ z: '2' });
-      assert.deepEqual(await sandbox.files(), { 'd/a': 'theirs', z: '2' });
-      assert.deepEqual(await keptFiles(), []);
+      assert.deepEqual(await sandbox.files(), { z: '1' });
+      assert.deepEqual(keptFiles(), { 'd/a.kept': 'theirs', 'd/a.2.kept': 'theirs' });
     });
 
     test("is restored later if a failed sync can't restore everything", async (t) => {
-      const { sandbox, deliver, sync } = await prepareTheirs(t);
+      const { sandbox, deliver, sync, keptFiles } = await prepareTheirs(t);
       const outage = killAt(sandbox.data, { step: 1 }, { from: /\/data\/e\/b$/ });
       await assert.rejects(deliver({ 'd/a': '1', 'e/b': '1' }).finally(outage.end), /EIO: killed/);
       await sync();
       assert.deepEqual(await sandbox.files(), { 'd/a': '1', 'e/b': '1', z: '1' });
       await deliver({ 'd/a': null, 'e/b': null });
-      assert.deepEqual(await sandbox.files(), { 'd/a': 'theirs', z: '1' });
+      assert.deepEqual([await sandbox.files(), keptFiles()], [{ z: '1' }, { 'd/a.kept': 'theirs' }]);
     });
 
-    test('survives a restart, even if the name under which it is kept is in use', slow, async (t) => {
-      const { sandbox, at, deliver, keptFiles } = await prepare(t, { z: '1' }, hasLinks);
-      await writeFile(at('a'), 'theirs');
-      await deliver({ a: '1' });
-      const [kept = ''] = await keptFiles();
-      assert.match(kept, /^[0-9a-f]{16}-a\.kept$/);
+    test('is kept next to earlier ones of its path, whatever has its name, even after a restart', slow, async (t) => {
+      const { sandbox, at, deliver, keptFiles } = await prepareTheirs(t);
+      await deliver({ 'd/a': '1' });
       await sandbox.restart();
-      await rename(at(`.sync-agent/taken-over/${kept}`), at('.sync-agent/taken-over/other'));
-      await writeFile(at(`.sync-agent/taken-over/${kept}`), 'kept');
-      await deliver({ a: null });
-      assert.deepEqual(await sandbox.files(), { a: 'kept', z: '1' });
-      await writeFile(at(`.sync-agent/taken-over/${kept}`), 'of an earlier time');
-      await deliver({ a: '2' });
-      assert.deepEqual((await keptFiles()).sort(), [kept.replace('-', '-2-'), kept, 'other']);
-      await rm(at(`.sync-agent/taken-over/${kept.replace('-', '-2-')}`));
-      await deliver({ a: null });
-      assert.deepEqual(await sandbox.files(), { z: '1' }, 'what somebody removed cannot be given back');
+      await deliver({ 'd/a': null });
+      await mkdir(at('d'), { recursive: true });
+      await mkdir(at('.sync-agent/taken-over/d/a.2.kept'));
+      await writeFile(at('d/a'), 'theirs again');
+      await deliver({ 'd/a': '2' });
+      assert.deepEqual(keptFiles(), { 'd/a.kept': 'theirs', 'd/a.3.kept': 'theirs again' });
+      await rm(at('.sync-agent/taken-over/d'), { recursive: true });
+      await writeFile(at('.sync-agent/taken-over/d'), 'of the gateway');
+      await writeFile(at('d/b'), 'theirs, too');
+      await deliver({ 'd/b': '2' });
+      assert.deepEqual(keptFiles(), { d: 'of the gateway', 'd.2/b.kept': 'theirs, too' });
+      await deliver({ 'd/a': null, 'd/b': null });
+      assert.deepEqual(await sandbox.files(), { z: '1' }, 'what was removed there changes nothing');
     });
   });
 }
@@ -239,7 +242,7 @@ test('names that would collide on the volume are rejected before the first write
 
 suite("a profile's setting", () => {
   test('onConflict: refuse changes nothing, as a dry run reports, and ignores templates with the same result', async (t) => {
-    const { sandbox, at, deliver, sync } = await prepare(t, { z: '1' });
+    const { sandbox, at, deliver, sync, keptFiles } = await prepare(t, { z: '1' });
     await writeFile(at('a'), 'theirs');
     await writeFile(at('b'), 'edge');
     const template = { mappings: [{ source: '.', destination: '.', required: true, template: true }] };
@@ -251,7 +254,7 @@ suite("a profile's setting", () => {
     await sync(template);
     assert.deepEqual(await sandbox.files(), { a: '1', b: 'edge', z: '1' });
     await deliver({ a: null, b: null }, template);
-    assert.deepEqual(await sandbox.files(), { a: 'theirs', b: 'edge', z: '1' });
+    assert.deepEqual([await sandbox.files(), keptFiles()], [{ b: 'edge', z: '1' }, { 'a.kept': 'theirs' }]);
   });
 
   test('groupWrite makes files and directories group-writable, and keeps the group of the volume', async (t) => {

@@ -23,7 +23,8 @@ suite('while another directory is in the place of the data volume, a running age
     await sync({}, two);
     assert.deepEqual(await sandbox.files(), { a: '1', f: 'OURS 2' });
     await sync({}, three);
-    assert.deepEqual(await sandbox.files(), { a: '1', f: 'THEIRS' });
+    assert.deepEqual(await sandbox.files(), { a: '1' });
+    assert.equal(fs.readFileSync(at('.sync-agent/taken-over/f.kept'), 'utf8'), 'THEIRS');
   });
 
   test('reads no manifest there', async (t) => {

@@ -3,14 +3,10 @@ import { suite, test } from 'node:test';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { REFRESHED_BY } from '../../../../shared/api/names.ts';
 import { processorMs } from '../../../support/processor-time.ts';
-import { type Asked, at, decideFor, refs, resourceOf, second } from '../support/requested-resource.ts';
+import { type Asked, at, decideFor, followsMain, refs, resourceOf, second } from '../support/requested-resource.ts';
 
-const followsMain: GatewaySyncStatus = {
-  observedGeneration: 1,
-  observedRef: 'main',
-  observedRepo: 'https://git.test/app.git',
-  target: { ref: 'main', source: 'Spec' },
-};
+/** The edit of spec.git.ref was seen in second 20. */
+const followsNext: GatewaySyncStatus = { ...followsMain, observedRef: 'next', observedRefTime: at(20) };
 /** v1 has been followed since second 10. */
 const followsV1: GatewaySyncStatus = {
   ...followsMain,
@@ -19,6 +15,8 @@ const followsV1: GatewaySyncStatus = {
   lastRequest: { ref: 'v1', id: '1', at: at(10), outcome: 'Applied' },
 };
 const first = { ref: 'v1', id: '1', at: at(10) };
+const appliedV1 = { request: first, status: followsV1 };
+const byHand = { ...first, ref: 'v2', edited: true, seenAt: second(30) };
 const dev = { allowedRefs: ['dev', 'v*'] };
 
 const edited = { ref: 'next', edits: 1, editSeen: 20 };
@@ -30,224 +28,170 @@ const followsDev: GatewaySyncStatus = {
   target: { ref: 'dev', source: 'Request', requestId: '1' },
   lastRequest: { ref: 'dev', id: '1', at: at(10), outcome: 'Applied' },
 };
-const refresh = { ref: 'dev', id: '2', by: REFRESHED_BY, at: at(25) };
+const refreshed = { ...branches, request: { ref: 'dev', id: '2', by: REFRESHED_BY, at: at(25) } };
+const toOther = { ref: 'refs/heads/other', at: at(20) };
 
-/** The followed ref, and the outcomes. */
-const cases: [says: string, given: Asked, expected: string][] = [
-  ['nothing was asked for, nothing seen', {}, 'main'],
-  ['a request', { request: first, status: followsMain }, 'v1, request Applied'],
-  [
-    'a request that still waits',
-    {
-      request: first,
-      status: { ...followsMain, lastRequest: { ...followsV1.lastRequest, ref: 'v1', outcome: 'Pending' } },
-    },
-    'v1, request Applied',
-  ],
-  [
-    'another ref by hand, next to the time of the last webhook',
-    { request: { ...first, ref: 'v2', edited: true, seenAt: second(30) }, status: followsV1 },
-    'v2, request Applied',
-  ],
-  [
-    'another ref by hand, next to the time of a webhook from before an edit',
-    {
-      ref: 'next',
-      request: { ...first, ref: 'v2', edited: true, seenAt: second(30) },
-      status: { ...followsMain, observedRef: 'next', observedRefTime: at(20) },
-    },
-    'v2, request Applied',
-  ],
-  [
-    'a refresh, and an older push to another branch that arrives with it',
-    { ...branches, request: refresh, push: { ref: 'refs/heads/other', at: at(20) }, status: followsDev },
-    'dev, request Applied, push Superseded',
-  ],
-  [
-    'an older push to another branch that arrives after a refresh',
-    {
-      ...branches,
-      request: refresh,
-      push: { ref: 'refs/heads/other', at: at(20) },
-      status: decideFor(resourceOf({ ...branches, request: refresh, status: followsDev })).status,
-    },
-    'dev, request Applied, push Superseded',
-  ],
-  ['a request whose annotations are gone', { status: followsV1 }, 'v1, request Applied'],
-  ['an edit and an older request', { ...edited, request: first, status: followsMain }, 'next, request Superseded'],
-  [
-    'an older request that comes after the edit was seen',
-    { ...edited, request: first, status: { ...followsMain, observedRef: 'next', observedRefTime: at(20) } },
-    'next, request Superseded',
-  ],
-  [
-    'an edit and a request that were delivered together',
-    { ...edited, request: { at: at(30), seenAt: second(20) }, status: followsMain },
-    'next, request Superseded',
-  ],
-  [
-    'an edit and a request while no controller ran',
-    { ref: 'next', edits: 1, editSeen: 30, request: { at: at(29), seenAt: second(30) }, status: followsMain },
-    'next, request Superseded',
-  ],
-  [
-    'an edit at the time of a request, after that was applied',
-    { ref: 'next', edits: 1, editSeen: 10, request: first, status: { ...followsV1, targetTime: at(10.5) } },
-    'next, request Superseded',
-  ],
-  [
-    'an unreadable time, next to an edit after it was delivered',
-    { ...edited, request: { at: '10', seenAt: second(10) }, status: followsMain },
-    'next, request Superseded',
-  ],
-  [
-    'a request without a time, which an earlier leader saw before an edit',
-    {
-      ...edited,
-      request: { seenAt: second(90) },
-      status: { ...followsMain, lastRequest: { ref: 'v1', seenAt: at(10), outcome: 'Pending' } },
-    },
-    'next, request Superseded',
-  ],
-  [
-    'an edit that an earlier leader saw before a request, while the git server was unavailable',
-    {
-      ref: 'next',
-      edits: 1,
-      editSeen: 90,
-      request: { at: at(30) },
-      status: { ...followsMain, observedGeneration: 2, observedRefTime: at(20) },
-    },
-    'v1, request Applied',
-  ],
-  [
-    'a request, and an edit of a mapping before the git server first responded',
-    { edits: 1, editSeen: 90, request: { at: at(30) }, status: { observedGeneration: 2 } },
-    'v1, request Applied',
-  ],
-  [
-    'the ref of the last webhook by hand, after another one by hand',
-    {
-      request: { ...first, seenAt: second(40) },
-      status: {
-        ...followsV1,
-        target: { ref: 'v2', source: 'Request', requestId: '1' },
-        targetTime: at(30),
-        lastRequest: { ref: 'v2', by: 'manual', id: '1', at: at(10), seenAt: at(30), outcome: 'Applied' },
+/** By the followed ref, and the outcomes. Unless a status is specified, main is followed. */
+const cases: Record<string, [says: string, given: Asked][]> = {
+  main: [['nothing was asked for, nothing seen', { status: {} }]],
+  'v1, request Applied': [
+    ['a request', { request: first }],
+    [
+      'a request that still waits',
+      {
+        request: first,
+        status: { ...followsMain, lastRequest: { ...followsV1.lastRequest, ref: 'v1', outcome: 'Pending' } },
       },
-    },
-    'v1, request Applied',
-  ],
-  [
-    'another branch by hand, next to the time of the last push',
-    {
-      ref: 'next',
-      push: { at: at(10), seenAt: second(30) },
-      ...dev,
-      status: {
-        ...followsMain,
-        observedRef: 'next',
-        observedRefTime: at(20),
-        lastPush: { ref: 'refs/heads/main', at: at(10), outcome: 'Applied' },
+    ],
+    ['a request whose annotations are gone', { status: followsV1 }],
+    [
+      'an edit that an earlier leader saw before a request, while the git server was unavailable',
+      {
+        ...edited,
+        editSeen: 90,
+        request: { at: at(30) },
+        status: { ...followsMain, observedGeneration: 2, observedRefTime: at(20) },
       },
-    },
-    'refs/heads/dev, push Applied',
+    ],
+    [
+      'a request, and an edit of a mapping before the git server first responded',
+      { edits: 1, editSeen: 90, request: { at: at(30) }, status: { observedGeneration: 2 } },
+    ],
+    [
+      'the ref of the last webhook by hand, after another one by hand',
+      {
+        request: { ...first, seenAt: second(40) },
+        status: {
+          ...followsV1,
+          target: { ref: 'v2', source: 'Request', requestId: '1' },
+          targetTime: at(30),
+          lastRequest: { ref: 'v2', by: 'manual', id: '1', at: at(10), seenAt: at(30), outcome: 'Applied' },
+        },
+      },
+    ],
+    ['a request older than the resource, which was seen before', { request: { at: at(-60) } }],
+    [
+      'a wiped status, and a request from after the edit of the ref',
+      { ...edited, request: { at: at(30) }, status: {} },
+    ],
+    ['a request by hand that was delivered together with the resource', { request: { seenAt: second(0) }, status: {} }],
+    ['the same repository by another transport', { ...moved, repo: 'git@git.test:app', ...appliedV1 }],
   ],
-  ['a request older than the resource', { request: { at: at(-60) } }, 'main, request Ignored'],
-  [
-    'a request older than the resource, which was seen before',
-    { request: { at: at(-60) }, status: followsMain },
-    'v1, request Applied',
+  'v2, request Applied': [
+    ['another ref by hand, next to the time of the last webhook', { request: byHand, status: followsV1 }],
+    [
+      'another ref by hand, next to the time of a webhook from before an edit',
+      { ref: 'next', request: byHand, status: followsNext },
+    ],
   ],
-  ['a push older than the resource', { push: { at: at(-60) }, ...dev }, 'main, push Ignored'],
-  [
-    'a wiped status, and a request from after the edit of the ref',
-    { ...edited, request: { at: at(30) } },
-    'v1, request Applied',
+  'dev, request Applied, push Superseded': [
+    [
+      'a refresh, and an older push to another branch that arrives with it',
+      { ...refreshed, push: toOther, status: followsDev },
+    ],
+    [
+      'an older push to another branch that arrives after a refresh',
+      { ...refreshed, push: toOther, status: decideFor(resourceOf({ ...refreshed, status: followsDev })).status },
+    ],
   ],
-  [
-    'a request by hand that was delivered together with the resource',
-    { request: { seenAt: second(0) } },
-    'v1, request Applied',
+  'next, request Superseded': [
+    ['an edit and an older request', { ...edited, request: first }],
+    ['an older request that comes after the edit was seen', { ...edited, request: first, status: followsNext }],
+    ['an edit and a request that were delivered together', { ...edited, request: { at: at(30), seenAt: second(20) } }],
+    [
+      'an edit and a request while no controller ran',
+      { ...edited, editSeen: 30, request: { at: at(29), seenAt: second(30) } },
+    ],
+    [
+      'an edit at the time of a request, after that was applied',
+      { ...edited, editSeen: 10, request: first, status: { ...followsV1, targetTime: at(10.5) } },
+    ],
+    [
+      'an unreadable time, next to an edit after it was delivered',
+      { ...edited, request: { at: '10', seenAt: second(10) } },
+    ],
+    [
+      'a request without a time, which an earlier leader saw before an edit',
+      {
+        ...edited,
+        request: { seenAt: second(90) },
+        status: { ...followsMain, lastRequest: { ref: 'v1', seenAt: at(10), outcome: 'Pending' } },
+      },
+    ],
   ],
-  [
-    'a request kept in a manifest',
-    { request: { at: at(5), applied: true }, status: followsMain },
-    'main, request Ignored',
+  'refs/heads/dev, push Applied': [
+    [
+      'another branch by hand, next to the time of the last push',
+      {
+        ref: 'next',
+        push: { at: at(10), seenAt: second(30) },
+        ...dev,
+        status: { ...followsNext, lastPush: { ref: 'refs/heads/main', at: at(10), outcome: 'Applied' } },
+      },
+    ],
   ],
-  [
-    'a later push that may be followed, after the release',
-    { request: first, push: { at: at(20) }, ...dev, status: followsV1 },
-    'refs/heads/dev, request Superseded, push Applied',
+  'main, request Ignored': [
+    ['a request older than the resource', { request: { at: at(-60) }, status: {} }],
+    ['a request kept in a manifest', { request: { at: at(5), applied: true } }],
+    [
+      'another repository, and a request for the branch that was followed in the old one',
+      {
+        ...moved,
+        request: { ref: 'other', at: at(30) },
+        status: { ...followsMain, target: { ref: 'other', source: 'Request' }, targetTime: at(10) },
+      },
+    ],
   ],
-  [
-    'a release and an earlier push that may be followed',
-    { request: first, push: { at: at(5) }, ...dev, status: followsMain },
-    'v1, request Applied, push Superseded',
+  'main, push Ignored': [['a push older than the resource', { push: { at: at(-60) }, ...dev, status: {} }]],
+  'refs/heads/dev, request Superseded, push Applied': [
+    ['a later push that may be followed, after the release', { ...appliedV1, push: { at: at(20) }, ...dev }],
   ],
-  [
-    'a release and a push of the same moment',
-    { request: first, push: { at: at(10) }, ...dev, status: followsMain },
-    'v1, request Applied, push Superseded',
+  'v1, request Applied, push Superseded': [
+    ['a release and an earlier push that may be followed', { request: first, push: { at: at(5) }, ...dev }],
+    ['a release and a push of the same moment', { request: first, push: { at: at(10) }, ...dev }],
   ],
-  [
-    'a release, and a later push to spec.git.ref',
-    { request: first, push: { ref: 'refs/heads/main', at: at(20) }, status: followsMain },
-    'v1, request Applied, push Applied',
+  'v1, request Applied, push Applied': [
+    ['a release, and a later push to spec.git.ref', { request: first, push: { ref: 'refs/heads/main', at: at(20) } }],
   ],
-  [
-    'a release of a branch that may be followed, and a later push to it',
-    { ...branches, request: { ref: 'dev', at: at(10) }, push: { at: at(20) }, status: followsMain },
-    'dev, request Applied, push Applied',
+  'dev, request Applied, push Applied': [
+    [
+      'a release of a branch that may be followed, and a later push to it',
+      { ...branches, request: { ref: 'dev', at: at(10) }, push: { at: at(20) } },
+    ],
   ],
-  [
-    'a late push from before an edit to its branch',
-    { ref: 'dev', edits: 1, editSeen: 20, push: { at: at(10) }, status: followsMain },
-    'dev, push Applied',
+  'dev, push Applied': [
+    ['a late push from before an edit to its branch', { ...edited, ref: 'dev', push: { at: at(10) } }],
   ],
-  [
-    'a newer request that is refused does not hold back an older push',
-    { request: { ref: 'other', at: at(30) }, push: { at: at(20) }, ...dev, status: followsMain },
-    'refs/heads/dev, request Ignored, push Applied',
+  'refs/heads/dev, request Ignored, push Applied': [
+    [
+      'a newer request that is refused does not hold back an older push',
+      { request: { ref: 'other', at: at(30) }, push: { at: at(20) }, ...dev },
+    ],
   ],
-  [
-    'a newer request for what does not exist does not hold back an older push',
-    { request: { ref: 'v9', at: at(30) }, push: { at: at(20) }, ...dev, status: followsMain },
-    'refs/heads/dev, request Failed, push Applied',
+  'refs/heads/dev, request Failed, push Applied': [
+    [
+      'a newer request for what does not exist does not hold back an older push',
+      { request: { ref: 'v9', at: at(30) }, push: { at: at(20) }, ...dev },
+    ],
   ],
-  [
-    'another repository, and the tag of the old one',
-    { ...moved, request: first, status: followsV1 },
-    'main, request Superseded',
+  'main, request Superseded': [['another repository, and the tag of the old one', { ...moved, ...appliedV1 }]],
+  'main, push Superseded': [
+    [
+      'another repository, and a push of the old one',
+      {
+        ...moved,
+        push: { at: at(10) },
+        ...dev,
+        status: { ...followsMain, target: { ref: 'refs/heads/dev', source: 'Push' }, targetTime: at(10) },
+      },
+    ],
   ],
-  [
-    'another repository, and a push of the old one',
-    {
-      ...moved,
-      push: { at: at(10) },
-      ...dev,
-      status: { ...followsMain, target: { ref: 'refs/heads/dev', source: 'Push' }, targetTime: at(10) },
-    },
-    'main, push Superseded',
-  ],
-  [
-    'another repository, and a request for the branch that was followed in the old one',
-    {
-      ...moved,
-      request: { ref: 'other', at: at(30) },
-      status: { ...followsMain, target: { ref: 'other', source: 'Request' }, targetTime: at(10) },
-    },
-    'main, request Ignored',
-  ],
-  [
-    'the same repository by another transport',
-    { repo: 'git@git.test:app', edits: 1, editSeen: 20, request: first, status: followsV1 },
-    'v1, request Applied',
-  ],
-];
+};
 
 suite('among intents with', () => {
-  for (const [says, given, expected] of cases) {
+  const rows = Object.entries(cases).flatMap(([expected, group]) => group.map((row) => [...row, expected] as const));
+  for (const [says, asked, expected] of rows) {
+    const given = { status: followsMain, ...asked };
     test(`${says}: ${expected}`, () => {
       const { status } = decideFor(resourceOf(given));
       const { target, lastSyncRef, lastRequest, lastPush } = status;

@@ -20,6 +20,12 @@ function followed(asked: Asked, hub: ObservedGatewaySync | undefined): GatewaySy
   return decideFor(resourceOf({ from: 'hub', ...asked }), hub && { hub }).status;
 }
 
+/** The status of a new follower before the git server shows what its hub follows. */
+function pendingOf(hub: ObservedGatewaySync): GatewaySyncStatus {
+  const query = { kind: 'refs' as const, refs: new Map([['refs/heads/main', 'a'.repeat(40)]]) };
+  return decideFor(resourceOf({ from: 'hub' }), { hub, query, now: second(11) }).status;
+}
+
 const sourceIn = ({ conditions }: GatewaySyncStatus) => conditionOf(conditions, 'WebhookSource');
 const endIn = ({ target, lastRequest }: GatewaySyncStatus) => [target?.ref, lastRequest?.outcome];
 
@@ -112,21 +118,20 @@ suite('a resource with spec.webhook.from', () => {
   });
 
   test('starts with the release that its hub follows, and handles a pending one, even after the hub resolved it again', () => {
-    const hub = { request: request(10) };
-    const query = { kind: 'refs' as const, refs: new Map([['refs/heads/main', 'a'.repeat(40)]]) };
-    const pending = decideFor(resourceOf({ from: 'hub' }), { hub: hubWith(hub), query, now: second(11) }).status;
+    const pending = pendingOf(hubWith(asked));
     assert.equal(pending.lastRequest?.outcome, 'Pending');
-    const refreshed = hubWith({ request: { ...request(20), by: REFRESHED_BY }, status: hubWith(hub).status });
+    const refreshed = hubWith({ request: { ...request(20), by: REFRESHED_BY }, status: hubWith(asked).status });
     assert.deepEqual(endIn(refreshed.status), applied);
     assert.deepEqual(endIn(followed({}, refreshed)), applied);
     assert.deepEqual(endIn(followed({ status: pending }, refreshed)), applied);
   });
 
+  const allowed = { allowedRefs: ['dev'] };
+  const hub = { ...allowed, request: request(10, 'dev') };
+  const edited = { ...allowed, ref: 'next', edits: 1, editSeen: 20 };
+  const status = followed({ ...edited, status: followed(allowed, hubWith(hub)) }, hubWith(hub));
+
   test("isn't moved by a push to a branch that was requested earlier", () => {
-    const allowed = { allowedRefs: ['dev'] };
-    const hub = { ...allowed, request: request(10, 'dev') };
-    const edited = { ...allowed, ref: 'next', edits: 1, editSeen: 20 };
-    const status = followed({ ...edited, status: followed(allowed, hubWith(hub)) }, hubWith(hub));
     assert.deepEqual(endIn(status), ['next', 'Superseded']);
     const pushed = hubWith({ ...hub, push: { at: at(30) }, status: hubWith(hub).status });
     assert.equal(pushed.status.lastPush?.outcome, 'Applied');
@@ -134,10 +139,6 @@ suite('a resource with spec.webhook.from', () => {
   });
 
   test("isn't moved by such a push after another request for the hub", () => {
-    const allowed = { allowedRefs: ['dev'] };
-    const hub = { ...allowed, request: request(10, 'dev') };
-    const edited = { ...allowed, ref: 'next', edits: 1, editSeen: 20 };
-    const status = followed({ ...edited, status: followed(allowed, hubWith(hub)) }, hubWith(hub));
     assert.deepEqual(endIn(status), ['next', 'Superseded']);
     const byHand = { ...request(25, 'other'), id: '10' };
     for (const other of [{ ...request(25, 'dev'), by: REFRESHED_BY }, request(25, 'other'), byHand]) {
@@ -183,10 +184,7 @@ suite('a follower keeps what it follows', () => {
   });
 
   test('but not a request that waits for the git server', () => {
-    const pending = resourceOf({ from: 'hub' });
-    const hub = hubWith(asked);
-    const query = { kind: 'refs' as const, refs: new Map([['refs/heads/main', 'a'.repeat(40)]]) };
-    const { status } = decideFor(pending, { hub, query, now: second(11) });
+    const status = pendingOf(hubWith(asked));
     assert.equal(status.lastRequest?.outcome, 'Pending');
     const { lastRequest } = followed({ status }, undefined);
     assert.deepEqual([lastRequest?.id, lastRequest?.outcome], ['10', 'Ignored']);

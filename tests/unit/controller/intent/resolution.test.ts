@@ -9,14 +9,8 @@ import type { PendingQuery, QueryResult } from '../../../../controller/polling/q
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { omit } from '../../../../shared/domain/text/objects.ts';
 import { TerminalError, TransientError } from '../../../../shared/errors.ts';
-import { type Asked, at, refs, resourceOf, second } from '../support/requested-resource.ts';
+import { type Asked, at, followsMain, refs, resourceOf, second } from '../support/requested-resource.ts';
 
-const followsMain: GatewaySyncStatus = {
-  observedGeneration: 1,
-  observedRef: 'main',
-  observedRepo: 'https://git.test/app.git',
-  target: { ref: 'main', source: 'Spec' },
-};
 const now = second(12);
 const request = { ref: 'v1', at: at(10), by: 'github', id: '1' };
 const push = { ref: 'refs/heads/dev', at: at(11) };

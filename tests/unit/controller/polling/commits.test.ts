@@ -69,16 +69,32 @@ suite('fabricated commit hashes', { concurrency: 4 }, () => {
     const { repositories, untilAnswered, query, fetches } = await arrange(t);
     const wish = { commit: fabricated(1), prefixes: [] };
     const started = performance.now();
-    for (let index = 0; index < 6; index += 1) await untilAnswered('evil/one', { ...wish, event: `request ${index}` });
-    assert.equal(fetches(), 6);
+    // More than six on a machine that takes longer than ten seconds.
+    const allowed = () => 6 + Math.floor((performance.now() - started) / 10_000);
+    const request = (index: number) => query('evil/one', { ...wish, event: `request ${index}` });
+    const isLimited = (answer: ReturnType<typeof request>) =>
+      answer.kind === 'querying' && answer.retryAfterMs !== undefined;
+    let requests = 0;
+    while (!isLimited(request(requests))) {
+      await untilAnswered('evil/one', { ...wish, event: `request ${requests}` });
+      requests += 1;
+      assert.ok(requests <= allowed(), `${requests} requests`);
+    }
+    assert.ok(requests >= 6, `${requests} requests`);
+    assert.equal(fetches(), requests);
     repositories.unsubscribe('evil/one');
     await untilAnswered('evil/one');
-    const limited = query('evil/one', { ...wish, event: 'one more' });
-    assert.ok(limited.kind === 'querying' && limited.retryAfterMs !== undefined, JSON.stringify(limited));
-    const leftMs = 10_000 - (performance.now() - started);
-    assert.ok(limited.retryAfterMs >= leftMs && limited.retryAfterMs <= 10_000, `${limited.retryAfterMs} ms`);
+    const more = { ...wish, event: 'one more' };
+    const answer = query('evil/one', more);
+    if (isLimited(answer)) {
+      assert.ok(answer.kind === 'querying' && Number(answer.retryAfterMs) <= 10_000, JSON.stringify(answer));
+    } else {
+      assert.ok(requests < allowed(), `${requests} requests before ${JSON.stringify(answer)}`);
+      await untilAnswered('evil/one', more);
+    }
+    const before = fetches();
     await untilAnswered('evil/two', { ...wish, event: 'of another resource' });
-    assert.equal(fetches(), 7);
+    assert.equal(fetches(), before + 1);
   });
 });
 

@@ -39,14 +39,21 @@ function arrange() {
   const jsonPatch = async (_: string, operations: { value: unknown }[]) =>
     store(operations.at(-1)?.value as GatewaySyncStatus);
   /** Another version each time. */
-  const getAs = async () => ({ metadata: { uid: 'uid', resourceVersion: `later ${done.writes}` } });
+  const getAs = async () => ({
+    metadata: { uid: 'uid', resourceVersion: `later ${done.writes}` },
+    status: done.status,
+  });
   const parts = {
     client: clientWith({ mergePatch, jsonPatch, getAs }),
     mayWrite: () => world.mayWrite,
     log,
     caches: {
       gatewaySync: () => world.cached,
-      observe: (_: string, { metadata }: Awaited<ReturnType<typeof getAs>>) => ({ ...resourceOf({}), ...metadata }),
+      project: (_: string, { metadata, status }: Awaited<ReturnType<typeof getAs>>) => ({
+        ...resourceOf({}),
+        ...metadata,
+        status,
+      }),
     },
     pods: { ownedBy: () => [] },
     missingGateways: { searchFirst: async () => false, podsOf: () => [], unmadeOf: () => [] },
@@ -146,6 +153,14 @@ suite('a status from the watch', () => {
     };
     await reconcile();
     assert.deepEqual([done.writes, done.repaired], [2, [KEY]]);
+  });
+
+  test('is not decided again because it is late', async () => {
+    const { reconcile, world, done } = arrange();
+    await reconcile();
+    world.failure = new ApiError(409, 'Conflict');
+    await reconcile();
+    assert.deepEqual([done.writes, done.repaired], [2, []]);
   });
 });
 

@@ -25,20 +25,13 @@ function passMinutes(fleet: Fleet, count: number, disturb: (minute: number) => v
 }
 
 suite('a canary fails at its own deadline', () => {
+  const everyOther = (act: (fleet: Fleet) => void) => (fleet: Fleet, minute: number) =>
+    minute % 2 ? act(fleet) : fleet.well(1);
   const disturbances: [what: string, disturb: (fleet: Fleet, minute: number) => void][] = [
     ['in a quiet fleet', () => {}],
-    [
-      'while another gateway is unready every other minute',
-      (fleet, minute) => (minute % 2 ? fleet.blink(1) : fleet.well(1)),
-    ],
-    [
-      "while another gateway's agent is busy now and then",
-      (fleet, minute) => (minute % 2 ? fleet.hasIt(1) : fleet.well(1)),
-    ],
-    [
-      'while another gateway is replaced each minute',
-      (fleet, minute) => (minute % 2 ? fleet.replace(1) : fleet.well(1)),
-    ],
+    ['while another gateway is unready every other minute', everyOther((fleet) => fleet.blink(1))],
+    ["while another gateway's agent is busy now and then", everyOther((fleet) => fleet.hasIt(1))],
+    ['while another gateway is replaced each minute', everyOther((fleet) => fleet.replace(1))],
     [
       'while the number of gateways changes',
       (fleet, minute) => {

@@ -59,6 +59,14 @@ export function resourceOf(asked: Asked): ObservedGatewaySync {
   };
 }
 
+/** The status after the first reconcile. */
+export const followsMain: GatewaySyncStatus = {
+  observedGeneration: 1,
+  observedRef: 'main',
+  observedRepo: 'https://git.test/app.git',
+  target: { ref: 'main', source: 'Spec' },
+};
+
 const hash = (letter: string) => letter.repeat(40);
 /** Refs of the repository. */
 export const refs: AdvertisedRefs = new Map([

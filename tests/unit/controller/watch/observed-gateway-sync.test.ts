@@ -189,6 +189,7 @@ suite('the cached fields of a resource', () => {
       commitStatus: { context: 'c' },
     };
     const api = { secretName: 'api', secretKey: 'key' };
+    const otherRef = { name: 'other', key: 'token' };
     const requests = [{ path: '/a', headersFrom: [{ name: 'X', secretRef }] }, { path: '/b' }];
     const spec = {
       git,
@@ -198,7 +199,7 @@ suite('the cached fields of a resource', () => {
       gateway: {
         api,
         reload: { requests, signal: { name: 'SIGHUP' as const, process: 'nginx' } },
-        verify: { timeout: '1m', requests: [{ path: '/ok' }] },
+        verify: { for: '1m', requests: [{ path: '/ok', headersFrom: [{ name: 'Y', secretRef: otherRef }] }] },
       },
     };
     const given = gatewaySpecOf(spec);
@@ -217,7 +218,7 @@ suite('the cached fields of a resource', () => {
         api: given.gateway.api,
         verifies: true,
         signals: true,
-        reload: { requests: [{ headersFrom: [{ secretRef }] }] },
+        headers: [secretRef, otherRef],
       },
     });
     const { rollout, history, revision: none } = project({ history: 5 }).spec;

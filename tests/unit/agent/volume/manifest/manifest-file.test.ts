@@ -5,7 +5,7 @@ import { appendFile, mkdir, readFile, rm, symlink, truncate, writeFile } from 'n
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
-import type { Manifest, ManifestUpdate } from '../../../../../agent/plan/manifest.ts';
+import type { Manifest } from '../../../../../agent/plan/manifest.ts';
 import { removeJournal, writeJournal } from '../../../../../agent/volume/manifest/journal.ts';
 import { ManifestFile } from '../../../../../agent/volume/manifest/manifest-file.ts';
 import { settleVolume } from '../../../../../agent/volume/moves/settle.ts';
@@ -13,21 +13,13 @@ import { DataRoot } from '../../../../../agent/volume/state/data-root.ts';
 import { codedError } from '../../../../support/coded-error.ts';
 import { slow } from '../../../../support/depth.ts';
 import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
-import { ownedFile } from '../../support/memory-volume.ts';
+import { ownedFile, updateOf } from '../../support/memory-volume.ts';
 import { mockCalls } from '../../support/mock-calls.ts';
 import { importable, runInSmallHeap } from '../../support/small-heap.ts';
 
 const log = pino({ level: 'silent' });
 const applied = { ref: 'main', commit: 'c', time: 't' };
 
-const update = (changes: Partial<ManifestUpdate>): ManifestUpdate => ({
-  files: [],
-  folders: [],
-  forgottenFiles: [],
-  forgottenFolders: [],
-  applied: undefined,
-  ...changes,
-});
 const summary = ({ applied, files }: Manifest) => [applied?.commit, [...files.keys()]];
 
 async function createManifest(t: TestContext) {
@@ -120,7 +112,7 @@ suite('the manifest on disk', () => {
     const files = Array.from({ length: 5_000 }, (_, n) => ownedFile(`f${n}`));
     for (const sha256 of ['s', 't']) {
       const changed = files.map((each) => ({ ...each, sha256 }));
-      await manifest.append(update({ files: changed, applied }));
+      await manifest.append(updateOf({ files: changed, applied }));
     }
     const lines = (await readFile(file, 'utf8')).split('\n').length;
     assert.ok(lines < 1.5 * files.length, `${lines} lines`);
@@ -129,24 +121,24 @@ suite('the manifest on disk', () => {
   test("never contains updates that couldn't be written, to the byte", async (t) => {
     const { file, open, reread } = await createManifest(t);
     const manifest = open();
-    await manifest.append(update({ files: [ownedFile('a')], applied }));
+    await manifest.append(updateOf({ files: [ownedFile('a')], applied }));
     const before = await readFile(file, 'utf8');
     const end = mockCalls(t, ['writeSync'], (_, [descriptor, bytes], real) => {
       real(descriptor, (bytes as Buffer).subarray(0, 20));
       throw codedError('ENOSPC');
     });
-    await assert.rejects(manifest.append(update({ files: [ownedFile('b')] })), { code: 'ENOSPC' });
+    await assert.rejects(manifest.append(updateOf({ files: [ownedFile('b')] })), { code: 'ENOSPC' });
     end();
     assert.equal(await readFile(file, 'utf8'), before);
     assert.deepEqual(summary(await manifest.read()), ['c', ['a']]);
-    await manifest.append(update({ files: [ownedFile('z')], applied }));
+    await manifest.append(updateOf({ files: [ownedFile('z')], applied }));
     assert.deepEqual(await reread(), ['c', ['a', 'z']]);
   });
 
   test('names no applied commit while a sync moves files', async (t) => {
     const { root, open } = await createManifest(t);
     const manifest = open();
-    await manifest.append(update({ files: [ownedFile('a')], applied }));
+    await manifest.append(updateOf({ files: [ownedFile('a')], applied }));
     await writeJournal([], root);
     assert.equal(await manifest.readApplied(), undefined);
     removeJournal(root);
@@ -155,10 +147,10 @@ suite('the manifest on disk', () => {
 
   test('overwrites the remains of an interrupted update', async (t) => {
     const { file, open, reread } = await createManifest(t);
-    await open().append(update({ files: [ownedFile('a')], applied }));
+    await open().append(updateOf({ files: [ownedFile('a')], applied }));
     await appendFile(file, '{"path":"b","blo');
     assert.deepEqual(await reread(), ['c', ['a']]);
-    await open().append(update({ files: [ownedFile('d')], applied }));
+    await open().append(updateOf({ files: [ownedFile('d')], applied }));
     assert.deepEqual(await reread(), ['c', ['a', 'd']]);
   });
 
@@ -180,9 +172,9 @@ suite('the manifest on disk', () => {
     test(`is rewritten if it was ${name} in the meantime`, async (t) => {
       const { file, open, reread } = await createManifest(t);
       const manifest = open();
-      await manifest.append(update({ files: [ownedFile('a')], applied }));
+      await manifest.append(updateOf({ files: [ownedFile('a')], applied }));
       await act(file);
-      await manifest.append(update({ files: [ownedFile('b')], applied }));
+      await manifest.append(updateOf({ files: [ownedFile('b')], applied }));
       assert.deepEqual(await reread(), ['c', ['a', 'b']]);
     });
   }
@@ -190,7 +182,7 @@ suite('the manifest on disk', () => {
   test("doesn't grow with the number of syncs", async (t) => {
     const { file, open, reread } = await createManifest(t);
     const manifest = open();
-    for (let n = 0; n < 1_500; n += 1) await manifest.append(update({ files: [ownedFile('a')], applied }));
+    for (let n = 0; n < 1_500; n += 1) await manifest.append(updateOf({ files: [ownedFile('a')], applied }));
     const lines = (await readFile(file, 'utf8')).split('\n').length;
     assert.ok(lines < 1_100, `${lines} lines`);
     assert.deepEqual(await reread(), ['c', ['a']]);
@@ -201,7 +193,7 @@ suite('the manifest on disk', () => {
     slow,
     async (t) => {
       const { file, open, reread } = await createManifest(t);
-      for (let n = 0; n < 100; n += 1) await open().append(update({ files: [ownedFile('a'), ownedFile('b')] }));
+      for (let n = 0; n < 100; n += 1) await open().append(updateOf({ files: [ownedFile('a'), ownedFile('b')] }));
       const lines = (await readFile(file, 'utf8')).split('\n').length;
       assert.ok(lines < 10, `${lines} lines`);
       assert.deepEqual(await reread(), [undefined, ['a', 'b']]);
@@ -211,25 +203,25 @@ suite('the manifest on disk', () => {
   test('owns nothing if it is damaged, and is replaced', async (t) => {
     const { file, open, reread } = await createManifest(t);
     await writeFile(file, 'anything');
-    await open().append(update({ files: [ownedFile('a')], applied }));
+    await open().append(updateOf({ files: [ownedFile('a')], applied }));
     assert.deepEqual(await reread(), ['c', ['a']]);
   });
 
   test('is read up to its last line if it claims to be larger than all memory', async (t) => {
     const { file, open, reread } = await createManifest(t);
-    await open().append(update({ files: [ownedFile('a')], applied }));
+    await open().append(updateOf({ files: [ownedFile('a')], applied }));
     await truncate(file, 100 * 1024 ** 3);
     assert.deepEqual(await reread(), ['c', ['a']]);
-    await open().append(update({ files: [ownedFile('b')], applied }));
+    await open().append(updateOf({ files: [ownedFile('b')], applied }));
     assert.ok((await readFile(file)).length < 1_000, 'it is as long as what it says');
     assert.deepEqual(await reread(), ['c', ['a', 'b']]);
   });
 
   test('stays unchanged if a newer agent wrote it', async (t) => {
     const { file, open } = await createManifest(t);
-    await open().append(update({ files: [ownedFile('a')], applied }));
+    await open().append(updateOf({ files: [ownedFile('a')], applied }));
     await writeFile(file, '{"version":4}\nanything');
-    await assert.rejects(open().append(update({ applied })), { code: 'manifest.newer', reason: 'AgentTooOld' });
+    await assert.rejects(open().append(updateOf({ applied })), { code: 'manifest.newer', reason: 'AgentTooOld' });
     assert.equal(await readFile(file, 'utf8'), '{"version":4}\nanything');
   });
 
@@ -240,7 +232,7 @@ suite('the manifest on disk', () => {
     await mkdir(path.dirname(saved));
     await writeFile(saved, 'of the gateway');
     const refusal = { code: 'data.earlierVersion', reason: 'VolumeUnusable', message: /\.sync-agent;/ };
-    await assert.rejects(open().append(update({ applied })), refusal);
+    await assert.rejects(open().append(updateOf({ applied })), refusal);
     await assert.rejects(settleVolume({ root, manifestFile: open(), log }), refusal);
     assert.equal(await readFile(file, 'utf8'), '{"version":1}\nanything');
     assert.equal(await readFile(saved, 'utf8'), 'of the gateway');
@@ -252,7 +244,7 @@ suite('the manifest on disk', () => {
     const writer = openSync(file, constants.O_RDWR);
     t.after(() => closeSync(writer));
     assert.deepEqual(await reread(), [undefined, []]);
-    await open().append(update({ files: [ownedFile('a')], applied }));
+    await open().append(updateOf({ files: [ownedFile('a')], applied }));
     assert.deepEqual(await reread(), ['c', ['a']]);
   });
 });

@@ -189,8 +189,8 @@ suite('a change of the volume', () => {
   test("that finds the journal of another sync undoes that sync, and isn't made", async (t) => {
     const target = await makeTarget(t, pino({ level: 'silent' }));
     const { root, manifestFile } = target;
-    const leaves = { size: 3, mtimeMs: 1, ino: 1, sha256: createHash('sha256').update('old').digest('hex') };
-    await writeJournal([{ kind: 'file', path: 'a', number: 0, leaves }], root);
+    const oldEntry = { size: 3, mtimeMs: 1, ino: 1, sha256: createHash('sha256').update('old').digest('hex') };
+    await writeJournal([{ kind: 'file', path: 'a', number: 0, oldEntry }], root);
     root.openAgentDirectory('saved').close();
     await writeFile(path.join(root.agentDirectory, 'saved/0'), 'old');
     await assert.rejects(applyChanges(PLAN, target, applied), { name: 'TransientError', code: 'data.changed' });

@@ -118,16 +118,16 @@ const earlierSpec = { ...followed, observedGeneration: 1 };
 const noPods = { counts: { total: 0 } };
 const oneOfTwo = { synced: 1, summary: '1/2 synced' };
 const withoutSidecar = { counts: { ...oneOfTwo, missingSidecar: 1 } };
-const missingSidecar = {
-  SidecarInjected: 'False MissingSidecar',
-  AllGatewaysSynced: 'False MissingSidecar',
-  Ready: 'False MissingSidecar',
-};
+const gateways = (state: string) => ({ Ready: state, AllGatewaysSynced: state });
+const missingSidecar = { SidecarInjected: 'False MissingSidecar', ...gateways('False MissingSidecar') };
+const foreign = { AgentAccess: 'False ForeignRoleBinding' };
 const denied = { reason: 'ForeignRoleBinding', message: 'it is not ours' } as const;
+const resolving = { Ready: 'Unknown Resolving' };
 const hostKeyFailure = 'HostKeyVerificationFailed';
 const unreachable = { RefResolved: 'False GitUnreachable', Ready: 'False GitUnreachable' };
 const isPaused = { Ready: 'Unknown Paused', RefResolved: 'Unknown Paused' };
 const hostKey = (state: string) => ({ SSHHostKeyVerification: state });
+const wrongHostKey = hostKey(`False ${hostKeyFailure}`);
 /** The conditions of a rollout that keeps its resource from being ready. */
 const rolledOut = (status: 'False' | 'Unknown', reason: string, ready = `Rollout${reason}`) => ({
   RolledOut: `${status} ${reason}`,
@@ -136,57 +136,53 @@ const rolledOut = (status: 'False' | 'Unknown', reason: string, ready = `Rollout
 const stopped = { ...rolledOut('False', 'Stopped'), Stalled: 'True RolloutStopped' };
 
 suite('the conditions of a resource', () => {
+  type Codes = Record<string, string>;
   /** Conditions that aren't those of a healthy resource, and a fact that the message of the first one has to contain. */
-  const cases: [name: string, Given, codes: Record<string, string>, fact?: string][] = [
-    ['that is healthy', {}, {}],
-    ['with a tag and a branch of one name', { resolution: resolved(true) }, { RefResolved: 'True AmbiguousRef' }],
+  type Row<Part> = [name: string, Part, codes: Codes, fact?: string];
+
+  const whileQueried: [name: string, isNew: boolean, status: GatewaySyncStatus | undefined, codes: Codes][] = [
+    ['for the first time', true, undefined, { RefResolved: 'Unknown Resolving', ...resolving }],
+    ['about something new', true, followed, resolving],
+    ['again, after failures of gateways', false, followed, {}],
+    ['again after a failure', false, erring, { ...unreachable, Stalled: 'True GitUnreachable', ...wrongHostKey }],
+    ['about something new after a failure', true, erring, { ...unreachable, ...resolving, ...wrongHostKey }],
+  ];
+  const whilePaused: Row<Given>[] = [
+    ['before anything was resolved', {}, isPaused],
     [
-      "while the host doesn't have the requested commit yet",
-      { resolution: resolved(false, 5) },
-      { Ready: 'Unknown Resolving' },
-    ],
-    [
-      'while the host is queried for the first time',
-      { resolution: asking(true) },
-      { RefResolved: 'Unknown Resolving', Ready: 'Unknown Resolving' },
-    ],
-    [
-      'while the host is queried about something new',
-      { resolution: asking(true), status: followed },
-      { Ready: 'Unknown Resolving' },
-    ],
-    [
-      'while the host is queried again, after failures of gateways',
-      { resolution: asking(false), status: followed },
-      {},
-    ],
-    [
-      'while the host is queried again after a failure',
-      { resolution: asking(false), status: erring },
-      { ...unreachable, Stalled: 'True GitUnreachable', ...hostKey(`False ${hostKeyFailure}`) },
-    ],
-    [
-      'while the host is queried about something new after a failure',
-      { resolution: asking(true), status: erring },
-      { ...unreachable, Ready: 'Unknown Resolving', ...hostKey(`False ${hostKeyFailure}`) },
-    ],
-    ['paused before anything was resolved', { resolution: paused, spec: { paused: true } }, isPaused],
-    [
-      'paused with an order',
-      { resolution: paused, spec: { paused: true }, orders: { rollback: 'previous' }, rollout: { phase: 'Complete' } },
+      'with an order',
+      { orders: { rollback: 'previous' }, rollout: { phase: 'Complete' } },
       { ...isPaused, RolledOut: 'True Complete' },
       'sync.io/rollback: previous ',
     ],
+    ['with a commit', { status: followed }, { ...isPaused, RefResolved: 'True Paused' }],
+    ["with a commit that wasn't that of its spec", { status: erring }, isPaused],
+  ];
+  const overSsh: [name: string, sshKey: SshKey, state: string][] = [
+    ['with known hosts', { secretRef, knownHosts: { secretRef: { name: 'k', key: 'h' } } }, 'True KnownHosts'],
+    ['without known hosts', { secretRef }, 'False KnownHostsMissing'],
+    ['without a check', { secretRef, insecureIgnoreHostKey: true }, 'False InsecureIgnoreHostKey'],
+  ];
+  const ofRollouts: Row<Partial<RolloutStatus>>[] = [
+    ['is complete', { phase: 'Complete' }, { RolledOut: 'True Complete' }, 'words'],
+    ['stopped', { phase: 'Stopped' }, stopped],
+    ['was rolled back', { phase: 'RolledBack' }, rolledOut('False', 'RolledBack')],
     [
-      'paused with a commit',
-      { resolution: paused, spec: { paused: true }, status: followed },
-      { RefResolved: 'True Paused', Ready: 'Unknown Paused' },
+      'the preview stopped',
+      { phase: 'Stopped', previewFailure: 'why' },
+      { ...rolledOut('False', 'PreviewFailed', 'PreviewFailed'), Stalled: 'True PreviewFailed' },
     ],
-    [
-      "paused with a commit that wasn't that of its spec",
-      { resolution: paused, spec: { paused: true }, status: erring },
-      isPaused,
-    ],
+  ];
+  const cases: Row<Given>[] = [
+    ['that is healthy', {}, {}],
+    ['with a tag and a branch of one name', { resolution: resolved(true) }, { RefResolved: 'True AmbiguousRef' }],
+    ["while the host doesn't have the requested commit yet", { resolution: resolved(false, 5) }, resolving],
+    ...whileQueried.map(([name, isNew, status, codes]): Row<Given> => {
+      return [`while the host is queried ${name}`, { resolution: asking(isNew), ...(status && { status }) }, codes];
+    }),
+    ...whilePaused.map(([name, given, ...expected]): Row<Given> => {
+      return [`paused ${name}`, { resolution: paused, spec: { paused: true }, ...given }, ...expected];
+    }),
     ['when the host is unavailable', { resolution: failed() }, unreachable],
     [
       'when the host is unavailable, with a commit',
@@ -221,13 +217,13 @@ suite('the conditions of a resource', () => {
     [
       'without the pods that a workload wants',
       { ...noPods, unmade: ['StatefulSet a', 'Job b'] },
-      { Ready: 'Unknown NoGateways', AllGatewaysSynced: 'Unknown NoGateways' },
+      gateways('Unknown NoGateways'),
       'StatefulSet a; Job b',
     ],
     [
       'with gateways that failed',
       { counts: { ...oneOfTwo, error: 1 }, gatewayErrors: ['x: disk full', 'y: failed'] },
-      { Ready: 'False GatewaysFailed', AllGatewaysSynced: 'False GatewaysFailed' },
+      gateways('False GatewaysFailed'),
       '1/2 synced; x: disk full; y: failed',
     ],
     ['with a pod without its sidecar', withoutSidecar, missingSidecar, 'delete them'],
@@ -240,24 +236,20 @@ suite('the conditions of a resource', () => {
     [
       'while gateways sync',
       { counts: { ...oneOfTwo, pending: 1 }, podsThatWait: ['x: no node'] },
-      { Ready: 'Unknown Syncing', AllGatewaysSynced: 'Unknown Syncing' },
+      gateways('Unknown Syncing'),
       '1/2 synced; x: no node',
     ],
     ['with paused gateways, and others in a dry run', { counts: { paused: 1, dryRun: 1, summary: '2/2 synced' } }, {}],
     [
       'without the permissions of agents',
       { accessProblems: [denied, { reason: 'GitTokenNotWritten', message: 'and more' }] },
-      { AgentAccess: 'False ForeignRoleBinding' },
+      foreign,
       'it is not ours; and more',
     ],
     [
       'without the permissions of agents that wait for them',
       { accessProblems: [denied], counts: oneOfTwo },
-      {
-        AgentAccess: 'False ForeignRoleBinding',
-        AllGatewaysSynced: 'Unknown Syncing',
-        Ready: 'False ForeignRoleBinding',
-      },
+      { ...foreign, AllGatewaysSynced: 'Unknown Syncing', Ready: 'False ForeignRoleBinding' },
     ],
     [
       'without a Secret',
@@ -270,29 +262,18 @@ suite('the conditions of a resource', () => {
       { spec: posting, commitStatusProblem: 'unknown' },
       { CommitStatus: 'Unknown Pending' },
     ],
-    [
-      'over ssh with known hosts',
-      { spec: ssh({ secretRef, knownHosts: { secretRef: { name: 'k', key: 'h' } } }) },
-      hostKey('True KnownHosts'),
-    ],
-    ['over ssh without known hosts', { spec: ssh({ secretRef }) }, hostKey('False KnownHostsMissing')],
-    [
-      'over ssh without a check',
-      { spec: ssh({ secretRef, insecureIgnoreHostKey: true }) },
-      hostKey('False InsecureIgnoreHostKey'),
-    ],
-    ...([hostKeyFailure, 'KnownHostsMissing'] as const).map((reason): (typeof cases)[number] => [
-      `over ssh, with the failure ${reason}`,
-      { resolution: failed({ reason, message: 'bad key', transient: false }) },
-      {
-        ...hostKey(`False ${reason}`),
-        RefResolved: `False ${reason}`,
-        Ready: `False ${reason}`,
-        Stalled: `True ${reason}`,
-      },
-      'bad key',
-    ]),
-    ['of a rollout that is complete', { rollout: { phase: 'Complete' } }, { RolledOut: 'True Complete' }, 'words'],
+    ...overSsh.map(([name, sshKey, state]): Row<Given> => {
+      return [`over ssh ${name}`, { spec: ssh(sshKey) }, hostKey(state)];
+    }),
+    ...([hostKeyFailure, 'KnownHostsMissing'] as const).map((reason): Row<Given> => {
+      const state = `False ${reason}`;
+      const codes = { ...hostKey(state), RefResolved: state, Ready: state, Stalled: `True ${reason}` };
+      const resolution = failed({ reason, message: 'bad key', transient: false });
+      return [`over ssh, with the failure ${reason}`, { resolution }, codes, 'bad key'];
+    }),
+    ...ofRollouts.map(([name, rollout, ...expected]): Row<Given> => {
+      return [`of a rollout that ${name}`, { rollout }, ...expected];
+    }),
     ["of a rollout that hasn't begun", { spec: { rollout: {} }, isHeldBack: true }, rolledOut('Unknown', 'Waiting')],
     [
       "of a rollout that hasn't begun, with a wrong window",
@@ -305,18 +286,11 @@ suite('the conditions of a resource', () => {
       { rollout: { phase: 'Complete', nextCommit: 'c' } },
       rolledOut('Unknown', 'Waiting'),
     ],
-    ['of a rollout that stopped', { rollout: { phase: 'Stopped' } }, stopped],
     [
       'of a rollout whose gateways preview the commit',
       { rollout: { phase: 'Previewing' } },
       rolledOut('Unknown', 'Previewing'),
     ],
-    [
-      'of a rollout that the preview stopped',
-      { rollout: { phase: 'Stopped', previewFailure: 'why' } },
-      { ...rolledOut('False', 'PreviewFailed', 'PreviewFailed'), Stalled: 'True PreviewFailed' },
-    ],
-    ['of a rollout that was rolled back', { rollout: { phase: 'RolledBack' } }, rolledOut('False', 'RolledBack')],
     [
       'of a rollout with wrong rules',
       { rollout: { phase: 'Complete' }, rolloutProblems: ['one', 'two'] },

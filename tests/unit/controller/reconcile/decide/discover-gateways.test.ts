@@ -65,6 +65,7 @@ suite('a gateway is shown in its real state', () => {
     ['paused, on the very commit', { state: 'Paused', commit: wanted }, 'Paused', paused],
     ['paused with the whole resource', { state: 'Paused', commit: other }, 'Paused', { spec: { paused: true } }],
     ['paused until just now, on another commit', { state: 'Paused', commit: other }, 'Pending'],
+    ['a standby, on another commit', { state: 'Paused', reason: 'Standby', commit: other }, 'Paused'],
     ['paused until just now, on the very commit', { state: 'Paused', commit: wanted }, 'Pending'],
     ['not aware of the pause yet', { state: 'Synced', commit: wanted }, 'Synced', paused],
     ['in a dry run, on the very commit', { state: 'DryRun', commit: wanted }, 'DryRun', dryRun],

@@ -286,6 +286,7 @@ suite('a step of a rollout takes into account', () => {
     ['is synced', { report: {} }, { report: 'healthy' }],
     ['has an old agent', { report: { agentVersion: '0.0.9' } }, { report: 'healthy', isOutdated: true }],
     ['waits', { report: { state: 'Pending' } }, { report: 'busy' }],
+    ['is a standby', { report: { state: 'Paused', reason: 'Standby' } }, { isPaused: true, report: 'busy' }],
     ['has failed', { report: { hasFailed: true } }, { report: 'failed' }],
     ['did not pass', { report: { verification: 'Failed' } }, { report: 'failed' }],
     ['is being verified', { report: { verification: 'Running' } }, { report: 'busy' }],

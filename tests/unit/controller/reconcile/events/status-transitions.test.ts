@@ -69,10 +69,8 @@ test("a user's command is reported once, with its author", () => {
 
 test('a command without effect is reported as a warning', () => {
   const transitions = orderTransitions(withOrders(), withOrders({ rollback: 'abc', ignored: ['rollback'] }), {});
-  assert.deepEqual(
-    transitions.map(({ type, reason }) => [type, reason]),
-    [['Warning', 'RollbackOrdered']],
-  );
+  const codes = transitions.map(({ type, reason }) => [type, reason]);
+  assert.deepEqual(codes, [['Warning', 'RollbackOrdered']]);
   assert.match(transitions[0]?.message ?? '', /^sync\.io\/rollback: abc /);
 });
 
@@ -81,178 +79,144 @@ test("commands from before the rollout aren't reported", () => {
 });
 
 suite('events report', () => {
-  const conditions = (...given: [type: string, status: 'True' | 'False' | 'Unknown', reason: string][]) => ({
-    conditions: given.map(([type, status, reason]) => ({
-      type,
-      status,
-      reason,
-      message: '',
-      lastTransitionTime: '2026-01-01T00:00:00Z',
-    })),
+  /** Conditions that are given as type, status, and reason. */
+  const conditions = (...given: string[]): GatewaySyncStatus => ({
+    conditions: given.map((condition) => {
+      const [type = '', status, reason = ''] = condition.split(' ');
+      return { type, status: status as 'True', reason, message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
+    }),
   });
-  const unready = (message: string) => {
-    const ready = { type: 'Ready', status: 'False' as const, reason: 'GatewaysFailed', message };
-    return { conditions: [{ ...ready, lastTransitionTime: '2026-01-01T00:00:00Z' }] };
-  };
+  const gatewaysFailed = 'Ready False GatewaysFailed';
+  const unready = (message: string): GatewaySyncStatus => ({
+    conditions: conditions(gatewaysFailed).conditions?.map((ready) => ({ ...ready, message })),
+  });
   const rollout = (fields: Partial<RolloutStatus>): GatewaySyncStatus => ({
     rollout: { number: 1, phase: 'Progressing', wave: 'a', summary: 's', message: 'm', ...fields } as RolloutStatus,
   });
   const moved = { lastSyncCommit: 'b', lastSyncCommitShort: 'b', lastSyncRef: 'main' };
+  const earlier = { ...moved, lastSyncCommit: 'a', lastSyncCommitShort: 'a' };
   const applied = { ...request, outcome: 'Applied' as const };
-  const secretMissing = ['AgentAccess', 'False', 'SecretNotFound'] as const;
+  const ignored = { outcome: 'Ignored', message: 'why' } as const;
+  const notATag = { ...ignored, reason: 'NotATag' } as const;
 
-  const cases: [name: string, before: GatewaySyncStatus, after: GatewaySyncStatus, events: string[]][] = [
-    ['nothing where nothing is new', { ...moved, lastRequest: applied }, { ...moved, lastRequest: { ...applied } }, []],
-    ['of the first commit', {}, moved, ['Normal RefResolved main is b']],
+  type Row<Part> = [name: string, before: Part, after: Part, ...events: string[]];
+  const waits: Partial<RolloutStatus> = { nextCommit: 'c' };
+  const forApproval: Partial<RolloutStatus> = { ...waits, waitsFor: 'Approval' };
+  const complete: Partial<RolloutStatus> = { phase: 'Complete' };
+  const rollouts: Row<Partial<RolloutStatus>>[] = [
+    ['nothing of a rollout that goes on', {}, { message: 'other', verified: 3 }],
+    ['of a rollout in its next wave', {}, { wave: 'b' }, 'Normal RolloutProgressing m'],
+    ['of the next rollout', {}, { number: 2 }, 'Normal RolloutProgressing m'],
+    ['of a commit that waits', {}, waits, 'Normal RolloutWaiting m'],
+    ['of a commit that waits for something else', waits, forApproval, 'Normal RolloutWaiting m'],
+    ['nothing of a commit that waits for its preview again', forApproval, waits],
     [
-      'of the next commit',
-      { ...moved, lastSyncCommit: 'a', lastSyncCommitShort: 'a' },
-      moved,
-      ['Normal RefResolved main is b, was a'],
+      'of a commit that waits after a rollback, not as another rollback',
+      { phase: 'RolledBack' },
+      { phase: 'RolledBack', ...waits },
+      'Normal RolloutWaiting m',
     ],
-    ['nothing of a commit that is gone', moved, {}, []],
-    ['of a request that is applied', {}, { lastRequest: applied }, ['Normal RequestApplied v1']],
+    ['nothing of a commit that no longer waits', { ...complete, ...waits }, complete],
+    [
+      'of a rollout that is complete while another commit waits, not by the text about that commit',
+      {},
+      { ...complete, ...waits },
+      'Normal RolloutComplete s',
+    ],
+    [
+      'of a rollout without words, by its summary',
+      {},
+      { ...complete, message: undefined as never },
+      'Normal RolloutComplete s',
+    ],
+    ...(['Stopped', 'RollingBack', 'RolledBack'] as const).map((phase): Row<Partial<RolloutStatus>> => {
+      return [`of a rollout that is ${phase}, as a warning`, {}, { phase }, `Warning Rollout${phase} m`];
+    }),
+  ];
+
+  const secretMissing = 'AgentAccess False SecretNotFound';
+  const syncing = 'Ready Unknown Syncing';
+  const single: Row<string>[] = [
+    ...['SidecarInjected', 'AgentAccess', 'SSHHostKeyVerification', 'CommitStatus'].map((type): Row<string> => {
+      return [`of a problem of ${type}`, `${type} True Fine`, `${type} False Bad`, 'Warning Bad'];
+    }),
+    ['of another problem', 'CommitStatus False A', 'CommitStatus False B', 'Warning B'],
+    ['nothing of a problem that stays', secretMissing, secretMissing],
+    ['nothing of a problem that is gone', secretMissing, 'AgentAccess True Fine'],
+    ['of what is not ready for another reason', 'Ready False InvalidProfile', gatewaysFailed, 'Warning GatewaysFailed'],
+    ['of what is no longer ready, for the same reason', syncing, 'Ready False Syncing', 'Warning Syncing'],
+    ['of what is synced', syncing, 'Ready True Synced', 'Normal Synced'],
+  ];
+
+  const cases: Row<GatewaySyncStatus>[] = [
+    ['nothing where nothing is new', { ...moved, lastRequest: applied }, { ...moved, lastRequest: { ...applied } }],
+    ['of the first commit', {}, moved, 'Normal RefResolved main is b'],
+    ['of the next commit', earlier, moved, 'Normal RefResolved main is b, was a'],
+    ['nothing of a commit that is gone', moved, {}],
+    ['of a request that is applied', {}, { lastRequest: applied }, 'Normal RequestApplied v1'],
     [
       'of another request',
       { lastRequest: { ...applied, id: 'b' } },
       { lastRequest: applied },
-      ['Normal RequestApplied v1'],
+      'Normal RequestApplied v1',
     ],
-    ['nothing of one that waits', {}, { lastRequest: { ...request, outcome: 'Pending' } }, []],
+    ['nothing of one that waits', {}, { lastRequest: { ...request, outcome: 'Pending' } }],
     [
       'of a push, and why it failed',
       {},
       { lastPush: { ...push, outcome: 'Failed', message: 'why' } },
-      ['Warning PushFailed refs/heads/main: why'],
+      'Warning PushFailed refs/heads/main: why',
     ],
     [
       'of what was ignored, as a warning',
       {},
-      { lastRequest: { ...request, outcome: 'Ignored', message: 'why' }, lastPush: { ...push, outcome: 'Superseded' } },
-      ['Warning RequestIgnored v1: why', 'Normal PushSuperseded refs/heads/main'],
+      { lastRequest: { ...request, ...ignored }, lastPush: { ...push, outcome: 'Superseded' } },
+      'Warning RequestIgnored v1: why',
+      'Normal PushSuperseded refs/heads/main',
     ],
     [
       'of a push to a branch while a range is followed, which is usual',
       {},
-      { lastPush: { ...push, outcome: 'Ignored', reason: 'NotATag', message: 'why' } },
-      ['Normal PushIgnored refs/heads/main: why'],
+      { lastPush: { ...push, ...notATag } },
+      'Normal PushIgnored refs/heads/main: why',
     ],
     [
       'of a requested branch while a range is followed, which is a mistake',
       {},
-      { lastRequest: { ...request, outcome: 'Ignored', reason: 'NotATag', message: 'why' } },
-      ['Warning RequestIgnored v1: why'],
+      { lastRequest: { ...request, ...notATag } },
+      'Warning RequestIgnored v1: why',
     ],
     [
       'of a tag for another resource, which is usual',
       {},
-      { lastRequest: { ...request, outcome: 'Ignored', reason: 'OtherPrefix', message: 'why' } },
-      ['Normal RequestIgnored v1: why'],
+      { lastRequest: { ...request, ...ignored, reason: 'OtherPrefix' } },
+      'Normal RequestIgnored v1: why',
     ],
-    ['nothing of a rollout that is there for the first time', {}, rollout({}), []],
-    ['nothing of a rollout that goes on', rollout({}), rollout({ message: 'other', verified: 3 }), []],
-    ['of a rollout in its next wave', rollout({}), rollout({ wave: 'b' }), ['Normal RolloutProgressing m']],
-    ['of the next rollout', rollout({}), rollout({ number: 2 }), ['Normal RolloutProgressing m']],
-    ['of a commit that waits', rollout({}), rollout({ nextCommit: 'c' }), ['Normal RolloutWaiting m']],
-    [
-      'of a commit that waits for something else',
-      rollout({ nextCommit: 'c' }),
-      rollout({ nextCommit: 'c', waitsFor: 'Approval' }),
-      ['Normal RolloutWaiting m'],
-    ],
-    [
-      'nothing of a commit that waits for its preview again',
-      rollout({ nextCommit: 'c', waitsFor: 'Approval' }),
-      rollout({ nextCommit: 'c' }),
-      [],
-    ],
-    [
-      'of a commit that waits after a rollback, not as another rollback',
-      rollout({ phase: 'RolledBack' }),
-      rollout({ phase: 'RolledBack', nextCommit: 'c' }),
-      ['Normal RolloutWaiting m'],
-    ],
-    [
-      'nothing of a commit that no longer waits',
-      rollout({ phase: 'Complete', nextCommit: 'c' }),
-      rollout({ phase: 'Complete' }),
-      [],
-    ],
-    [
-      'of a rollout that is complete while another commit waits, not by the text about that commit',
-      rollout({}),
-      rollout({ phase: 'Complete', nextCommit: 'c' }),
-      ['Normal RolloutComplete s'],
-    ],
-    [
-      'of a rollout without words, by its summary',
-      rollout({}),
-      rollout({ phase: 'Complete', message: undefined as never }),
-      ['Normal RolloutComplete s'],
-    ],
-    ...(['Stopped', 'RollingBack', 'RolledBack'] as const).map((phase): (typeof cases)[number] => [
-      `of a rollout that is ${phase}, as a warning`,
-      rollout({}),
-      rollout({ phase }),
-      [`Warning Rollout${phase} m`],
-    ]),
+    ['nothing of a rollout that is there for the first time', {}, rollout({})],
+    ...rollouts.map(([name, before, after, ...events]): Row<GatewaySyncStatus> => {
+      return [name, rollout(before), rollout(after), ...events];
+    }),
     [
       'of a rollout once, where Ready says the same',
-      { ...rollout({}), ...conditions(['Ready', 'True', 'Synced']) },
-      { ...rollout({ phase: 'Stopped' }), ...conditions(['Ready', 'False', 'RolloutStopped']) },
-      ['Warning RolloutStopped m'],
+      { ...rollout({}), ...conditions('Ready True Synced') },
+      { ...rollout({ phase: 'Stopped' }), ...conditions('Ready False RolloutStopped') },
+      'Warning RolloutStopped m',
     ],
-    ...['SidecarInjected', 'AgentAccess', 'SSHHostKeyVerification', 'CommitStatus'].map(
-      (type): (typeof cases)[number] => [
-        `of a problem of ${type}`,
-        conditions([type, 'True', 'Fine']),
-        conditions([type, 'False', 'Bad']),
-        ['Warning Bad'],
-      ],
-    ),
-    [
-      'of another problem',
-      conditions(['CommitStatus', 'False', 'A']),
-      conditions(['CommitStatus', 'False', 'B']),
-      ['Warning B'],
-    ],
-    ['nothing of a problem that stays', conditions([...secretMissing]), conditions([...secretMissing]), []],
-    [
-      'nothing of a problem that is gone',
-      conditions([...secretMissing]),
-      conditions(['AgentAccess', 'True', 'Fine']),
-      [],
-    ],
+    ...single.map(([name, before, after, ...events]): Row<GatewaySyncStatus> => {
+      return [name, conditions(before), conditions(after), ...events];
+    }),
     [
       'of a problem once, where Ready says the same',
       {},
-      conditions([...secretMissing], ['Ready', 'False', 'SecretNotFound']),
-      ['Warning SecretNotFound'],
+      conditions(secretMissing, 'Ready False SecretNotFound'),
+      'Warning SecretNotFound',
     ],
-    ['of what is not ready', {}, unready('a failed'), ['Warning GatewaysFailed a failed']],
-    [
-      'of what is not ready for another reason',
-      conditions(['Ready', 'False', 'InvalidProfile']),
-      conditions(['Ready', 'False', 'GatewaysFailed']),
-      ['Warning GatewaysFailed'],
-    ],
-    [
-      'of what is no longer ready, for the same reason',
-      conditions(['Ready', 'Unknown', 'Syncing']),
-      conditions(['Ready', 'False', 'Syncing']),
-      ['Warning Syncing'],
-    ],
-    ['nothing of another message about the same reason', unready('a failed'), unready('b failed'), []],
-    ['nothing while nobody knows', {}, conditions(['Ready', 'Unknown', 'Syncing']), []],
-    [
-      'of what is synced',
-      conditions(['Ready', 'Unknown', 'Syncing']),
-      conditions(['Ready', 'True', 'Synced']),
-      ['Normal Synced'],
-    ],
-    ['nothing of what is ready without gateways', {}, conditions(['Ready', 'True', 'NoGateways']), []],
+    ['of what is not ready', {}, unready('a failed'), 'Warning GatewaysFailed a failed'],
+    ['nothing of another message about the same reason', unready('a failed'), unready('b failed')],
+    ['nothing while it is unknown', {}, conditions(syncing)],
+    ['nothing of what is ready without gateways', {}, conditions('Ready True NoGateways')],
   ];
-  for (const [name, before, after, events] of cases) {
+  for (const [name, before, after, ...events] of cases) {
     test(name, () => {
       const phase = phaseTransition(withAnnounced(before, after, { now, isAnnounced: true }), now);
       const transitions = [...transitionsOf(before, after), ...(phase ? [phase] : [])];

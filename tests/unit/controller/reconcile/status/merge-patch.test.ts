@@ -1,19 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { isEqual, mergePatchOf } from '../../../../../controller/reconcile/status/merge-patch.ts';
+import { applyMergePatch } from '../../../../support/apply-merge-patch.ts';
 import { fc } from '../../../../support/property.ts';
-
-/** RFC 7386, section 2. */
-function applyPatch(target: unknown, patch: unknown): unknown {
-  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
-  const result: Record<string, unknown> =
-    typeof target === 'object' && target !== null && !Array.isArray(target) ? { ...target } : {};
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === null) delete result[key];
-    else result[key] = applyPatch(result[key], value);
-  }
-  return result;
-}
 
 const leaf = fc.oneof(fc.integer({ max: 2, min: 0 }), fc.boolean(), fc.constantFrom('', 'a'));
 const json = fc.letrec<{ any: unknown }>((tie) => ({
@@ -36,7 +25,7 @@ suite('a merge patch of a status', () => {
     fc.assert(
       fc.property(object, object, (before, after) => {
         const patch = mergePatchOf(before, after);
-        assert.deepEqual(patch === undefined ? before : applyPatch(before, patch), after);
+        assert.deepEqual(patch === undefined ? before : applyMergePatch(before, patch), after);
         assert.equal(mergePatchOf(after, structuredClone(after)), undefined);
       }),
     );

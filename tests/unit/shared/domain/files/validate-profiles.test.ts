@@ -5,10 +5,13 @@ import { type ProfileSource, resolveProfile } from '../../../../../shared/domain
 import { defaultProfile } from '../../../../support/default-profile.ts';
 import { processorMs } from '../../../../support/processor-time.ts';
 
-const profile = (source: string, vars: Record<string, string> = {}) => ({
-  mappings: [{ source, destination: 'config', required: true, template: false }],
-  vars,
-});
+type Profiles = Parameters<typeof validateProfiles>[0];
+
+const mapping = (fields: object) => ({ source: 'a', destination: 'b', required: true, template: false, ...fields });
+const profile = (source: string, vars: Record<string, string> = {}) => ({ mappings: [mapping({ source })], vars });
+/** The problems of a spec with one profile, and these defaults. */
+const problemsOf = (only: Profiles['profiles'][string], defaults?: Profiles['defaults']) =>
+  validateProfiles({ profiles: { p: only }, ...(defaults && { defaults }) });
 
 suite('the profiles of a spec', () => {
   test('can use the values that every pod has, and their own variables', () => {
@@ -17,11 +20,8 @@ suite('the profiles of a spec', () => {
       '{{ .Labels.app.kubernetes.io/name }}',
       '{{ .Vars.site }}',
     ])
-      assert.deepEqual(validateProfiles({ profiles: { default: profile(source, { site: 'a' }) } }), [], source);
-    assert.deepEqual(
-      validateProfiles({ defaults: { vars: { site: 'a' } }, profiles: { default: profile('{{ .Vars.site }}') } }),
-      [],
-    );
+      assert.deepEqual(problemsOf(profile(source, { site: 'a' })), [], source);
+    assert.deepEqual(problemsOf(profile('{{ .Vars.site }}'), { vars: { site: 'a' } }), []);
   });
 
   test('are invalid if they use an unknown value, and the message says where', () => {
@@ -35,32 +35,19 @@ suite('the profiles of a spec', () => {
 
   test('have valid paths after their variables are filled in', () => {
     for (const folder of ['../etc', '.sync-agent', '.git']) {
-      const mappings = [{ source: 'a', destination: './{{ .Vars.folder }}', required: true, template: false }];
-      const problems = validateProfiles({ profiles: { p: { mappings, vars: { folder } } } });
+      const mappings = [mapping({ destination: './{{ .Vars.folder }}' })];
+      const problems = problemsOf({ mappings, vars: { folder } });
       const places = problems.map((problem) => problem.replace(/: .*/, ''));
       assert.deepEqual(places, ['profiles.p.mappings[0].destination']);
     }
   });
 
   const patched = (patches: { file: string; set: Record<string, string> }[]) =>
-    validateProfiles({
-      profiles: {
-        p: {
-          mappings: [{ source: 'a', destination: 'a', required: true, template: false, patches }],
-          vars: { port: '8043' },
-        },
-      },
-    });
+    problemsOf({ mappings: [mapping({ patches })], vars: { port: '8043' } });
 
   test('can patch files with the values that every pod has, and with their own variables', () => {
     const set = { 'a.b': '{{ .Vars.port }}', 'a.c\\.d': '{{ .GatewayName }} {{ .Labels.app }}', 'e.0': 'true' };
-    assert.deepEqual(
-      patched([
-        { file: '', set },
-        { file: '**/[a-z]*.json', set },
-      ]),
-      [],
-    );
+    assert.deepEqual(patched(['', '**/[a-z]*.json'].map((file) => ({ file, set }))), []);
   });
 
   const wrong: [name: string, file: string, set: Record<string, string>, problem: RegExp][] = [
@@ -82,26 +69,19 @@ suite('the profiles of a spec', () => {
   }
 
   test("can't reach JavaScript's own properties of objects", () => {
-    assert.equal(
-      validateProfiles({ profiles: { default: profile('{{ .Vars.constructor }}{{ .toString }}') } }).length,
-      1,
-    );
+    assert.equal(problemsOf(profile('{{ .Vars.constructor }}{{ .toString }}')).length, 1);
   });
 
   test('can exclude any glob, but no ranges, by their own patterns or those of the defaults', () => {
-    const profiles = { default: { ...profile('a'), excludePatterns: ['*.bak', '!{a,b}', 'log{1..9}'] } };
-    const [problem, ...others] = validateProfiles({ profiles });
-    assert.match(problem ?? '', /^profiles\.default\.excludePatterns\[2\]: .*\{1\.\.9\} /);
+    const excludePatterns = ['*.bak', '!{a,b}', 'log{1..9}'];
+    const [problem, ...others] = problemsOf({ ...profile('a'), excludePatterns });
+    assert.match(problem ?? '', /^profiles\.p\.excludePatterns\[2\]: .*\{1\.\.9\} /);
     assert.deepEqual(others, []);
-    assert.deepEqual(
-      validateProfiles({ profiles: { default: profile('a') }, defaults: { excludePatterns: ['a'] } }),
-      [],
-    );
+    assert.deepEqual(problemsOf(profile('a'), { excludePatterns: ['a'] }), []);
   });
 });
 
 suite('the validation of a spec of the maximum size', () => {
-  const mapping = (fields: object) => ({ source: 'a', destination: 'b', required: true, template: false, ...fields });
   const many = <T>(count: number, field: string, value: T): Record<string, T> =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`${field}${n}`, value]));
   /** So many values, 512 of them in each mapping. */
@@ -116,7 +96,7 @@ suite('the validation of a spec of the maximum size', () => {
   const patterns = { mappings: [mapping({})], excludePatterns: Array(64).fill(pattern) };
   const patches = Array(16).fill({ file: pattern, set: { a: '' } });
   const paths = Array(64).fill(mapping({ source: reference.repeat(7), destination: reference }));
-  const multiplied: [what: string, sync: Parameters<typeof validateProfiles>[0]][] = [
+  const multiplied: [what: string, sync: Profiles][] = [
     ['a variable in many values', { defaults: { vars: { a: long } }, profiles: { p: patchesOf(8_192, reference) } }],
     ['a variable in many paths', { profiles: many(32, 'p', { mappings: paths, vars: { a: long } }) }],
     ['patterns', { profiles: many(4, 'p', patterns) }],
@@ -137,18 +117,15 @@ suite('the validation of a spec of the maximum size', () => {
   }
 
   test('accepts many values of the usual length', () => {
-    assert.deepEqual(validateProfiles({ profiles: { p: patchesOf(24_576, 'http://edge.example') } }), []);
+    assert.deepEqual(problemsOf(patchesOf(24_576, 'http://edge.example')), []);
   });
 
   test('rejects a path or value that is too long', () => {
-    const profile = (fields: object) => ({ profiles: { p: { mappings: [mapping(fields)], vars: { a: long } } } });
-    assert.match(validateProfiles(profile({ source: reference.repeat(9) })).join(), /\b4096\b/);
+    const longSource = profile(reference.repeat(9), { a: long });
+    assert.match(problemsOf(longSource).join(), /\b4096\b/);
     const emoji = { a: '\u{1F600}'.repeat(512) };
     const patches = [{ file: '', set: { a: '{{.Vars.a}}'.repeat(46) } }];
-    assert.match(
-      validateProfiles({ profiles: { p: { mappings: [mapping({ patches })], vars: emoji } } }).join(),
-      /\b32768\b/,
-    );
+    assert.match(problemsOf({ mappings: [mapping({ patches })], vars: emoji }).join(), /\b32768\b/);
   });
 
   test('stops at the first problems', () => {

@@ -1,18 +1,26 @@
 import { connect, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
-import { openPort } from '../../support/open-port.ts';
+import { openPort } from './open-port.ts';
 
-/** A TCP connection between two programs that a test can hold up and break. */
+/** A TCP connection between two programs that a test can hold up, break, and refuse. */
 export interface SlowLink {
   url: string;
   /** Number of open connections. */
   readonly size: number;
+  /** Number of connections that were refused. */
+  readonly refused: number;
   /** From now on nothing passes, either way. */
   hold(): void;
   /** What was held passes, and all that comes after it. */
   release(): void;
+  /** The open connections stay open, and carry nothing more; new ones pass. */
+  freeze(): void;
   /** Breaks all connections; new ones pass. */
   cut(): void;
+  /** Breaks all connections, and refuses new ones. */
+  refuse(): void;
+  /** New connections pass again. */
+  accept(): void;
 }
 
 /** Listens on a free port and passes what comes on to the host and port of `url`. */
@@ -20,7 +28,15 @@ export async function startSlowLink(t: TestContext, url: string): Promise<SlowLi
   const { hostname, port } = new URL(url);
   const sockets = new Set<Socket>();
   let isHeld = false;
+  let isRefusing = false;
+  let refused = 0;
   const server = createServer((client) => {
+    client.on('error', () => {});
+    if (isRefusing) {
+      refused += 1;
+      client.resetAndDestroy();
+      return;
+    }
     const upstream = connect(Number(port), hostname);
     for (const [from, to] of [
       [client, upstream],
@@ -36,21 +52,36 @@ export async function startSlowLink(t: TestContext, url: string): Promise<SlowLi
       if (isHeld) from.pause();
     }
   });
+  const freeze = () => {
+    for (const socket of sockets) socket.pause();
+  };
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
   return {
     url: `https://127.0.0.1:${await openPort(t, server)}`,
+    freeze,
+    cut,
     hold: () => {
       isHeld = true;
-      for (const socket of sockets) socket.pause();
+      freeze();
     },
     release: () => {
       isHeld = false;
       for (const socket of sockets) socket.resume();
     },
-    cut: () => {
-      for (const socket of sockets) socket.destroy();
+    refuse: () => {
+      isRefusing = true;
+      cut();
+    },
+    accept: () => {
+      isRefusing = false;
     },
     get size() {
       return sockets.size / 2;
+    },
+    get refused() {
+      return refused;
     },
   };
 }
