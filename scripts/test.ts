@@ -27,6 +27,7 @@ const groups = new Map<string, BinaryName[]>([
   ['servers', [...CONTROL_PLANE, 'prometheus', 'promtool']],
   ['browser', CONTROL_PLANE],
   ['gitops', CONTROL_PLANE],
+  ['site', []],
 ]);
 /** Groups that need binaries that not every machine can have; they are skipped with the reason. */
 const optional = new Set<string>(['gitea', 'servers']);

@@ -1,3 +1,4 @@
+import type { GenericSchema } from 'valibot';
 import { gatewaySyncSpecSchema } from '../../shared/api/gateway-sync.ts';
 import { gatewaySyncStatusSchema } from '../../shared/api/gateway-sync-status.ts';
 import { API_VERSION, GATEWAY_SYNC, SYNC_REPORT } from '../../shared/api/group.ts';
@@ -12,17 +13,23 @@ function typeOf(node: SchemaNode): string {
   return node.type ?? 'any';
 }
 
-function* rowsOf(parent: SchemaNode, prefix = ''): Generator<string> {
-  for (const [key, node] of Object.entries(parent.properties ?? {})) {
-    const path = `${prefix}${key}`;
-    const fallback = node.default === undefined || typeof node.default === 'object' ? '' : `\`${node.default}\``;
-    const need = parent.required?.includes(key) ? 'required' : fallback;
-    const cells = [`\`${path}\``, typeOf(node), need, node.description ?? '', boundsOf(node)];
-    yield `| ${cells.map(escapeCell).join(' | ')} |`;
-    yield* rowsOf(node, `${path}.`);
-    if (node.items) yield* rowsOf(node.items, `${path}[].`);
-    if (node.additionalProperties) yield* rowsOf(node.additionalProperties, `${path}.<name>.`);
-  }
+/** Returns the rows of the fields of an object, in the order of the schema, with all fields below them. */
+const rowsOf = (parent: SchemaNode = {}, prefix = ''): string[] =>
+  Object.keys(parent.properties ?? {}).flatMap((key) => rowsOfField(parent, key, prefix));
+
+function rowsOfField(parent: SchemaNode, key: string, prefix = ''): string[] {
+  const node = parent.properties?.[key] ?? {};
+  const path = `${prefix}${key}`;
+  const fallback = node.default === undefined || typeof node.default === 'object' ? '' : `\`${node.default}\``;
+  const need = parent.required?.includes(key) ? 'required' : fallback;
+  const limits = escapeCell(boundsOf(node));
+  const cells = [`\`${path}\``, typeOf(node), need, node.description ?? ''].map(escapeCell);
+  return [
+    `| ${cells.join(' | ')}${limits && `<br><small>${limits}</small>`} |`,
+    ...rowsOf(node, `${path}.`),
+    ...rowsOf(node.items, `${path}[].`),
+    ...rowsOf(node.additionalProperties, `${path}.<name>.`),
+  ];
 }
 
 function boundsOf(node: SchemaNode): string {
@@ -40,8 +47,20 @@ function boundsOf(node: SchemaNode): string {
 
 const escapeCell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
 
-const tableOf = (schema: SchemaNode): string =>
-  ['| field | type | default | meaning | limits |', '|---|---|---|---|---|', ...rowsOf(schema)].join('\n');
+const tableOf = (rows: string[]): string =>
+  ['| field | type | default | meaning |', '|---|---|---|---|', ...rows].join('\n');
+
+/** Returns a table of the fields that have none below them, and a section for each of the others. */
+function sectionsOf(name: string, schema: GenericSchema): string[] {
+  const root = toStructuralSchema(schema);
+  const fields = Object.keys(root.properties ?? {}).map((key) => ({ key, rows: rowsOfField(root, key) }));
+  const single = fields.filter(({ rows }) => rows.length === 1);
+  const parents = fields.filter((field) => !single.includes(field));
+  return [
+    tableOf(single.flatMap(({ rows }) => rows)),
+    ...parents.flatMap(({ key, rows }) => [`### ${name}.${key}`, tableOf(rows)]),
+  ];
+}
 
 /** Generates the reference of both kinds as Markdown. */
 export function generateApiReference(): Record<string, string> {
@@ -50,13 +69,13 @@ export function generateApiReference(): Record<string, string> {
     '# API reference',
     `\`apiVersion: ${API_VERSION}\`. The API server checks every limit in these tables and returns the error messages shown.`,
     `## ${GATEWAY_SYNC.kind}: spec`,
-    tableOf(toStructuralSchema(gatewaySyncSpecSchema)),
+    ...sectionsOf('spec', gatewaySyncSpecSchema),
     `## ${GATEWAY_SYNC.kind}: status`,
     'The controller is the only writer.',
-    tableOf(toStructuralSchema(gatewaySyncStatusSchema)),
+    ...sectionsOf('status', gatewaySyncStatusSchema),
     `## ${SYNC_REPORT.kind}: status`,
     'The agent of the pod with the same name is the only writer.',
-    tableOf(toStructuralSchema(syncReportStatusSchema)),
+    ...sectionsOf('status', syncReportStatusSchema),
   ];
   return { 'docs/reference/api-reference.md': `${sections.join('\n\n')}\n` };
 }

@@ -15,12 +15,18 @@ function describedIn(comment: string | null | undefined): string | undefined {
   return start === -1 ? undefined : lines.slice(start).join(' ').slice(3);
 }
 
-/** Returns the rows of the table for the values in a map. */
+/** Returns the title of the section that begins with a value: the first line of the comment above it. */
+const titleIn = (comment: string | null | undefined): string | undefined => /^ ([^-].*)/.exec(comment ?? '')?.[1];
+
+/** Returns the table for the values in a map, with a heading above each section. */
 function* rowsOf(map: YAMLMap, prefix: string, firstComment?: string | null): Generator<string> {
   for (const [index, pair] of (map.items as Pair<unknown, Node>[]).entries()) {
     if (!isScalar(pair.key)) continue;
     const key = `${prefix}${pair.key.value}`;
-    const meaning = describedIn(pair.key.commentBefore ?? (index === 0 ? firstComment : undefined));
+    const comment = pair.key.commentBefore ?? (index === 0 ? firstComment : undefined);
+    const title = titleIn(comment);
+    if (title) yield `\n### ${title}\n\n| value | default | meaning |\n|---|---|---|`;
+    const meaning = describedIn(comment);
     if (meaning !== undefined)
       yield `| \`${key}\` | \`${escapeCell(JSON.stringify(pair.value))}\` | ${escapeCell(meaning)} |`;
     else if (isMap(pair.value)) yield* rowsOf(pair.value, `${key}.`, pair.value.commentBefore);
@@ -44,9 +50,9 @@ export async function generateChartReadme(): Promise<Record<string, string>> {
     `\`\`\`console\n$ helm install stoker-operator ${REFERENCE} \\\n    --namespace stoker-system --create-namespace --set certManager.enabled=false\n\`\`\``,
     `It needs Kubernetes 1.30 or newer. With [cert-manager](https://cert-manager.io), omit \`certManager.enabled=false\`; without it, the controller creates the certificate of its admission webhook. [Installation](${docs('how-to/installation.md')}) explains the choices, and [Argo CD and Flux](${docs('how-to/gitops.md')}) shows how to install it from git. Then see [hardening](${docs('how-to/hardening.md')}), [monitoring](${docs('how-to/monitoring.md')}), and [upgrading](${docs('how-to/upgrading.md')}).`,
     '## Values',
-    'The chart rejects values that are not in this table (`values.schema.json`).',
-    ['| value | default | meaning |', '|---|---|---|', ...rows].join('\n'),
-    '## Custom resource definitions',
+    'The chart rejects values that are not in these tables (`values.schema.json`).',
+    [...rows].join('\n').trim(),
+    '## Upgrade and uninstall',
     `Upgrading the release upgrades its CRDs. Uninstalling it keeps them together with every GatewaySync, unless \`crds.keep\` is false. See [upgrading](${docs('how-to/upgrading.md')}#crds) for CRDs that already exist, and for installing them separately.`,
   ];
   return { 'chart/README.md': `${text.join('\n\n')}\n` };

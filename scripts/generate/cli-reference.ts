@@ -4,7 +4,8 @@ import { describeCommand, describeProgram } from '../../cli/program/help.ts';
 /** Generates the reference of `kubectl stoker` from the output of `--help`. */
 export function generateCliReference(): Record<string, string> {
   const commands = COMMANDS.map(
-    (command) => `## ${command.name}\n\n${command.summary}.\n\n${fenced(describeCommand(command))}`,
+    (command) =>
+      `## ${command.name}\n\n${command.summary}.\n\n${fenced(describeCommand(command))}${OUTPUTS[command.name] ?? ''}`,
   );
   return { 'docs/reference/kubectl-stoker.md': [introduction, ...commands].join('\n\n').concat('\n') };
 }
@@ -44,3 +45,26 @@ ${fenced(describeProgram())}
 | check, migrate, completion | None: they do not access the cluster |
 
 If you can read only one namespace, the plugin shows only this namespace, and totals include only this namespace.`;
+
+/** Output of commands in JSON, for scripts. */
+const OUTPUTS: Record<string, string> = {
+  plan: `
+
+\`--output json\` prints all gateways and groups, with these fields:
+
+| field | content |
+|---|---|
+| \`namespace\`, \`name\` | the GatewaySync |
+| \`ref\`, \`commit\` | the planned commit. Absent if no commit waits |
+| \`isEdit\` | \`true\` if the plan is for an edit of \`spec.sync\` |
+| \`says\` | the reason if there is nothing to plan |
+| \`counts\` | numbers of gateways: \`gateways\` (all), \`changed\`, \`failing\`, \`silent\` (not reported), \`unchanged\`, \`done\` (updated), and \`skipped\`. \`files\` is the number of changed files on all gateways |
+| \`waves\` | for each wave its \`name\` and the same numbers of gateways. Absent if the waves are unknown |
+| \`groups\` | gateways with identical changes: \`digest\`, \`files\`, \`added\`, \`modified\`, \`deleted\`, \`paths\` (such as \`modify etc/a.conf\`), \`gateways\`, and \`problem\` if they have one with their current commit as well |
+| \`failing\`, \`silent\`, \`skipped\` | for each reason \`why\` and \`gateways\`. In \`skipped\`, \`isFailure\` is true if the commit can't be delivered to them, and the rollout ignores this |
+| \`unchanged\`, \`done\` | gateways |
+| \`everyCommit\` | a file that every commit changes, because its template or patch uses the commit or the ref |
+| \`sampledFrom\` | the number of all gateways, if \`--ref\` queried only some |
+
+A gateway has \`gateway\` (its name), \`pod\`, and, if known, \`profile\` and \`wave\`.`,
+};

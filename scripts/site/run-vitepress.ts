@@ -5,10 +5,11 @@ import path from 'node:path';
 import { writeJsonSchemas } from './json-schemas.ts';
 
 const root = path.join(import.meta.dirname, '../..');
-const site = path.join(root, 'site');
+/** Directory of the site, with its packages. */
+export const site = path.join(root, 'site');
 
 /** Installs the packages of the site, unless they were installed from the same lock file. */
-function installPackages(): void {
+export function installPackages(): void {
   const stamp = path.join(site, 'node_modules/.installed-from');
   const lock = hash('sha256', readFileSync(path.join(site, 'package-lock.json')));
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;

@@ -8,15 +8,16 @@ const REACH: Record<string, string[]> = {
   receiver: ['unit/hand-over', 'integration/path', 'limits/receiver', 'gitea'],
   cli: ['browser'],
   chart: ['chart', 'monitoring'],
-  docs: ['chart'],
+  docs: ['chart', 'site'],
   install: ['chart'],
-  examples: ['chart', 'servers'],
+  examples: ['chart', 'servers', 'site'],
+  site: ['site'],
 };
 const PROGRAMS = new Set(['agent', 'controller', 'receiver', 'cli']);
 /** Groups with a directory for each program. */
 const DIVIDED = new Set(['unit', 'integration', 'limits']);
 /** Other texts, and the end-to-end tests, which their own job runs. */
-const NO_TESTS = /^(site|tests\/e2e)\/|^[^/]*\.md$/;
+const NO_TESTS = /^tests\/e2e\/|^[^/]*\.md$/;
 
 /** Returns the tests that these changed files can reach: directories, or `all`. */
 export function reachOf(changed: string[]): string[] {

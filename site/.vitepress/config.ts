@@ -1,22 +1,28 @@
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vitepress';
-import { anchorOf, filesWithoutPage, pageFor, REPOSITORY, targetOf } from '../../scripts/site/addresses.ts';
+import { defineConfig, type HeadConfig } from 'vitepress';
+import { anchorOf, filesWithoutPage, pageFor, pathOfPage, REPOSITORY, targetOf } from '../../scripts/site/addresses.ts';
+import { describePage } from '../../scripts/site/describe-page.ts';
 import { readSidebar } from '../../scripts/site/sidebar.ts';
 import { SITE } from '../../shared/docs-site.ts';
+import { copyCommands } from './copy-commands.ts';
 import { home } from './home.ts';
-import { drawMermaid, escapeBraces, rewriteLinks } from './markdown.ts';
+import { anchorRows, drawMermaid, dropEmptyHeaders, escapeBraces, rewriteLinks } from './markdown.ts';
+import { searchOptions } from './search.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 
 /** A release such as `v1.2.3`, or `next`. Empty outside of the published site, which has a directory for each. */
 const version = process.env.DOCS_VERSION ?? '';
 const ref = version.startsWith('v') ? version : 'main';
+/** Address of these pages when they are published, without a slash at its end. */
+const address = `${SITE}/${version || 'next'}`;
 const siteBase = version ? `${new URL(SITE).pathname}/` : '/';
 
 const description = 'Delivers configuration files from git to the pods that read them';
 
-/** Pages with tables that need the space of the outline. */
+/** Pages with tables that need more space than text. */
 const WIDE_PAGES = [
   'explanation/comparison.md',
   'reference/api-reference.md',
@@ -24,9 +30,6 @@ const WIDE_PAGES = [
   'reference/conditions.md',
   'reference/agent-reasons.md',
 ];
-
-/** A page with all words of a query precedes pages with many words that only begin like one, such as the alerts. */
-const SEARCH = { combineWith: 'AND', fuzzy: 0.15, weights: { fuzzy: 0.1, prefix: 0.1 } } as const;
 
 export default defineConfig({
   title: 'stoker-operator',
@@ -43,16 +46,34 @@ export default defineConfig({
     attrs: { disable: true },
     anchor: { slugify: anchorOf },
     languageAlias: { conf: 'nginx', haproxy: 'ini', promql: 'sql' },
-    theme: { light: 'github-light', dark: 'github-dark' },
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+    codeTransformers: [copyCommands],
     config: (md) => {
-      md.use(drawMermaid).use(escapeBraces);
+      md.use(drawMermaid).use(escapeBraces).use(anchorRows).use(dropEmptyHeaders);
       md.use(rewriteLinks, (link: string, file: string) => targetOf(link, path.relative(checkout, file), ref));
     },
   },
-  transformPageData: ({ relativePath }) => {
-    if (relativePath === 'index.md') return { frontmatter: home };
-    return WIDE_PAGES.includes(relativePath) ? { frontmatter: { aside: false } } : undefined;
+  transformPageData: ({ relativePath, filePath }) => {
+    if (relativePath === 'index.md') {
+      const { name, text, tagline } = home.hero;
+      return { frontmatter: home, title: name, titleTemplate: text, description: tagline };
+    }
+    const frontmatter = WIDE_PAGES.includes(relativePath) ? { pageClass: 'wide-page' } : {};
+    return { frontmatter, description: describePage(readFileSync(path.join(checkout, filePath), 'utf8')) };
   },
+  transformHead: ({ pageData, title, description }) => [
+    // VitePress doesn't escape the one that it writes itself.
+    ['meta', { name: 'description', content: description }],
+    ...Object.entries({
+      type: 'website',
+      site_name: 'stoker-operator',
+      title,
+      description,
+      url: `${address}${pathOfPage(pageData.relativePath)}`,
+      image: `${address}/overview.png`,
+    }).map(([name, content]): HeadConfig => ['meta', { property: `og:${name}`, content }]),
+  ],
+  sitemap: { hostname: `${address}/` },
   vite: {
     publicDir: path.join(checkout, 'site/public'),
     plugins: [
@@ -75,7 +96,7 @@ export default defineConfig({
   },
   themeConfig: {
     logo: '/icon.svg',
-    search: { provider: 'local', options: { detailedView: true, miniSearch: { searchOptions: SEARCH } } },
+    search: { provider: 'local', options: searchOptions },
     nav: [
       { text: 'Get started', link: '/tutorials/getting-started' },
       { text: 'Compare', link: '/explanation/comparison' },

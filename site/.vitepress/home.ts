@@ -4,7 +4,8 @@ export const home = {
   hero: {
     name: 'stoker-operator',
     text: 'Files from git to the pods that read them',
-    tagline: 'Within a second of a push, a few pods at a time, with a health check and an automatic rollback.',
+    tagline:
+      'A Kubernetes operator that can change a few pods at a time, check their health, and roll back a bad commit.',
     image: {
       src: '/rollout.svg',
       alt: 'The plan of a good commit, which then reaches six gateways in three waves. A bad commit fails on the first gateway and is rolled back.',
@@ -17,24 +18,40 @@ export const home = {
   },
   features: [
     {
-      title: 'Fast',
-      details: 'Signed webhooks from eight git servers and tools. Polling catches the webhooks that get lost.',
-      link: '/how-to/senders/',
-    },
-    {
-      title: 'Safe',
-      details: 'Waves with canaries, soak times, approvals, change windows, health checks, and automatic rollback.',
+      title: 'Proxies and brokers',
+      details:
+        'A merged pull request changes the routes of 200 HAProxy or nginx pods, five at a time. If the first five fail, it is rolled back.',
       link: '/how-to/roll-out-in-waves',
     },
     {
-      title: 'Visible',
-      details: 'One status for the fleet, a report for each pod, commit statuses, and a runbook for every alert.',
-      link: '/how-to/see-what-gateways-do',
+      title: 'Industrial gateways',
+      details:
+        'The Ignition or Mosquitto gateway of each site gets the shared files plus its own directory, during a maintenance window.',
+      link: '/how-to/freeze-changes',
     },
     {
-      title: 'Careful',
-      details: 'The sidecar deletes only files that it wrote, repairs drift, and shows a diff before you deliver.',
-      link: '/explanation/agent',
+      title: 'DAGs and rules',
+      details:
+        'Airflow and Prometheus follow a branch as soon as the git server sends its webhook, without a new image.',
+      link: '/examples/',
+    },
+    {
+      title: 'Why not Flux or Argo CD?',
+      details:
+        "They apply Kubernetes objects, and don't put files into a running pod. Use them to install this operator and its resources.",
+      link: '/explanation/comparison',
+    },
+    {
+      title: 'Why not git-sync?',
+      details:
+        'Each pod polls on its own. There is no view of the fleet, no health check, and no rollback, so a bad commit reaches every pod.',
+      link: '/how-to/migrating-from-git-sync',
+    },
+    {
+      title: 'Why not a ConfigMap?',
+      details:
+        "It holds at most 1 MiB. It reaches all pods, so you can't try a change on one first, and nothing rolls it back.",
+      link: '/explanation/faq',
     },
   ],
 };

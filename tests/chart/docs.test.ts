@@ -120,6 +120,31 @@ suite('a page of the docs', { concurrency: true }, () => {
   }
 });
 
+interface NetworkPolicySpec {
+  podSelector: { matchLabels: Record<string, string> };
+  ingress: { ports: { port: number }[] }[];
+}
+
+/** Port of the metrics of an agent. */
+const METRICS_PORT = 8083;
+
+suite('the NetworkPolicy of a recipe', () => {
+  for (const page of manifests) {
+    const { objects } = documentsOf(page);
+    const specOf = (kind: string) => objects.find((object) => object.kind === kind)?.spec;
+    const policy: NetworkPolicySpec | undefined = specOf('NetworkPolicy');
+    if (!policy) continue;
+
+    test(`allows connections to the ports of the Service, and to the metrics of the agent: ${page.file}`, () => {
+      const { selector, ports } = specOf('Service');
+      assert.deepEqual(policy.podSelector.matchLabels, selector);
+      const allowed = policy.ingress.flatMap((rule) => rule.ports.map(({ port }) => port));
+      const served = ports.map(({ port, targetPort = port }: { port: number; targetPort?: number }) => targetPort);
+      assert.deepEqual(allowed, [...served, METRICS_PORT]);
+    });
+  }
+});
+
 interface Schema {
   $ref?: string;
   $defs?: Record<string, Schema>;

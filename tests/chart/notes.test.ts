@@ -9,6 +9,8 @@ type Values = Record<string, unknown>;
 const receiver = { 'webhookReceiver.enabled': true };
 const hmac = { 'webhookReceiver.hmac.secret': 'x' };
 const token = { 'webhookReceiver.token.secretRef.name': 'x' };
+const withHmac = { ...receiver, ...hmac };
+const withToken = { ...receiver, ...token };
 const ingress = { 'webhookReceiver.ingress.enabled': true };
 const route = {
   'webhookReceiver.httpRoute.enabled': true,
@@ -40,10 +42,7 @@ const cases: { shown: RegExp; by: Values[]; notBy: Values[] }[] = [
   {
     shown: /WARNING: the receiver requires no authentication/,
     by: [receiver],
-    notBy: [
-      { ...receiver, ...hmac },
-      { ...receiver, ...token },
-    ],
+    notBy: [withHmac, withToken],
   },
   {
     shown: noTls,
@@ -54,7 +53,7 @@ const cases: { shown: RegExp; by: Values[]; notBy: Values[] }[] = [
       { ...ingressOf('a.hooks.test'), ...token, ...tlsFor('*.test') },
     ],
     notBy: [
-      { ...receiver, ...token },
+      withToken,
       { ...ingressOf('hooks.test'), ...hmac },
       { ...ingressOf('hooks.test'), ...token, ...tlsFor('other.test', 'hooks.test') },
       { ...ingressOf('hooks.test', '*.test'), ...token, ...tlsFor('*.test') },
@@ -81,14 +80,14 @@ const cases: { shown: RegExp; by: Values[]; notBy: Values[] }[] = [
   {
     shown: /port-forward --namespace operator service\/\S+ 9444:9444/,
     by: [receiver],
-    notBy: [{}, { ...receiver, ...hmac, ...route }],
+    notBy: [{}, { ...withHmac, ...route }],
   },
   {
     shown: / https:\/\/hooks\.test\/webhook\//,
     by: [
       { ...ingressOf('hooks.test'), ...hmac, ...tlsFor() },
       { ...ingressOf('a.test', 'hooks.test'), ...token, ...tlsFor('*.b.test', 'hooks.test') },
-      { ...receiver, ...hmac, ...route },
+      { ...withHmac, ...route },
     ],
     notBy: [{ ...ingressOf('hooks.test'), ...token, ...tlsFor('a.test') }],
   },

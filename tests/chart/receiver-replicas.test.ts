@@ -3,10 +3,10 @@ import { createHmac } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startSlowLink } from '../integration/receiver/slow-link.ts';
 import { annotationsOf, type Receiver, startReceiver } from '../integration/receiver/start-receiver.ts';
 import { connectCluster } from '../support/cluster.ts';
 import { slow } from '../support/depth.ts';
+import { startSlowLink } from '../support/slow-link.ts';
 import { until } from '../support/until.ts';
 import { installReceiverRights } from './support/install-receiver-rights.ts';
 

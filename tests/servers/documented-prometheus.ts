@@ -74,7 +74,7 @@ export const documentedPrometheus: Recipe = {
       files: { 'prometheus.yml': `${filesOf('three')['prometheus.yml']}unknown: {}\n` },
       file: 'prometheus.yml',
       line: 'unknown: {}',
-      message: 'responded with 422 to GET /api/v1/query',
+      message: '(GET /api/v1/status/config)',
       isDelivered: true,
     },
   ],

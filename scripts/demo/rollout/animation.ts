@@ -21,9 +21,10 @@ const COLOURS: Record<string, string> = {
   '90': 'fill:#6e7681',
 };
 
-/** Draws an animated SVG of a terminal that shows one scene after another, again and again. */
+/** Draws an animated SVG of a terminal that shows one scene after another, again and again. It begins with the last one. */
 export function drawAnimation(scenes: readonly Scene[]): string {
   const durationMs = scenes.reduce((sum, { ms }) => sum + ms, 0);
+  const lastMs = scenes.at(-1)?.ms ?? 0;
   const width = Math.ceil(WIDTH * CELL.width + 2 * MARGIN);
   const height = Math.max(...scenes.map(({ rows }) => rows.length)) * CELL.height + 2 * MARGIN;
   const percent = (ms: number) => `${((ms / durationMs) * 100).toFixed(2)}%`;
@@ -40,7 +41,7 @@ export function drawAnimation(scenes: readonly Scene[]): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="The plan of a good commit, which then reaches six gateways in three waves. A bad commit fails on the first gateway and is rolled back.">
 <style>
 text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#e6edf3;white-space:pre}
-g{visibility:hidden;animation:${durationMs.toFixed(0)}ms step-end infinite}
+g{visibility:hidden;animation:${durationMs.toFixed(0)}ms step-end ${(lastMs - durationMs).toFixed(0)}ms infinite}
 ${keyframes.join('\n')}
 @media (prefers-reduced-motion:reduce){g{animation:none!important}g:last-of-type{visibility:visible}}
 </style>

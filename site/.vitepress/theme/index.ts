@@ -1,6 +1,7 @@
 import type { Theme } from 'vitepress';
 import DefaultTheme from 'vitepress/theme';
 import { h } from 'vue';
+import { HomeNotes } from './home-notes.ts';
 import { MermaidDiagram } from './mermaid-diagram.ts';
 import { VersionNotice } from './version-notice.ts';
 import { VersionSwitcher } from './version-switcher.ts';
@@ -12,6 +13,7 @@ export default {
     h(DefaultTheme.Layout, null, {
       'doc-before': () => h(VersionNotice),
       'home-hero-before': () => h(VersionNotice),
+      'home-hero-info-after': () => h(HomeNotes),
     }),
   enhanceApp({ app }) {
     app.component('MermaidDiagram', MermaidDiagram);

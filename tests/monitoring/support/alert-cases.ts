@@ -15,21 +15,28 @@ export interface AlertCase {
 }
 
 const ours = 'namespace="operator", pod="a"';
+const controller = { namespace: 'operator', pod: 'a' };
 const site = { namespace: 'team', name: 'site' };
+
+/** Returns a function that makes series of a metric from their values by the only label that differs. */
+const seriesBy =
+  (nameOf: (label: string) => string) =>
+  (values: Record<string, string>): Series =>
+    Object.fromEntries(Object.entries(values).map(([label, value]) => [nameOf(label), value]));
 
 const ready = (status: string) =>
   `sync_controller_gatewaysync_condition{namespace="team", name="site", type="Ready", status="${status}"}`;
 const paused = 'sync_controller_gatewaysync_paused{namespace="team", name="site"}';
-const gateways = (state: string) => `sync_controller_gateways{namespace="team", name="site", state="${state}"}`;
+const gateways = seriesBy((state) => `sync_controller_gateways{namespace="team", name="site", state="${state}"}`);
 const rollout = (phase: string) => `sync_controller_rollout_phase{namespace="team", name="site", phase="${phase}"}`;
 const waiting = (reason: string) =>
   `sync_controller_rollout_waiting{namespace="team", name="site", reason="${reason}"}`;
 const leader = (pod: string) => `sync_controller_leader{namespace="operator", pod="${pod}"}`;
-const gitQueries = (outcome: string) => `sync_controller_git_queries_total{${ours}, outcome="${outcome}"}`;
-const reconciles = (outcome: string) => `sync_controller_reconciles_total{${ours}, outcome="${outcome}"}`;
-const waited = (le: string) => `sync_controller_queue_wait_seconds_bucket{${ours}, le="${le}"}`;
-const reviews = (outcome: string) => `sync_controller_admission_reviews_total{${ours}, outcome="${outcome}"}`;
-const deliveries = (reason: string) => `sync_receiver_deliveries_total{${ours}, source="github", reason="${reason}"}`;
+const gitQueries = seriesBy((outcome) => `sync_controller_git_queries_total{${ours}, outcome="${outcome}"}`);
+const reconciles = seriesBy((outcome) => `sync_controller_reconciles_total{${ours}, outcome="${outcome}"}`);
+const waited = seriesBy((le) => `sync_controller_queue_wait_seconds_bucket{${ours}, le="${le}"}`);
+const reviews = seriesBy((outcome) => `sync_controller_admission_reviews_total{${ours}, outcome="${outcome}"}`);
+const deliveries = seriesBy((reason) => `sync_receiver_deliveries_total{${ours}, source="github", reason="${reason}"}`);
 const certificate = `sync_controller_admission_certificate_expiry_timestamp_seconds{${ours}}`;
 const open = `sync_receiver_unauthenticated{${ours}}`;
 const dropped = `sync_receiver_dropped_connections_total{${ours}}`;
@@ -42,7 +49,7 @@ const gateway = { namespace: 'team', pod: 'gateway-0' };
 const lastSuccess = `sync_agent_last_success_timestamp_seconds{${agent}}`;
 const period = `sync_agent_sync_period_seconds{${agent}}`;
 const syncs = `sync_agent_syncs_total{${agent}, result="error"}`;
-const reloads = (result: string) => `sync_agent_reloads_total{${agent}, result="${result}"}`;
+const reloads = seriesBy((result) => `sync_agent_reloads_total{${agent}, result="${result}"}`);
 const drift = `sync_agent_drift_total{${agent}}`;
 
 const DAY = 86_400;
@@ -98,48 +105,33 @@ export const ALERT_CASES: Record<string, AlertCase> = {
   SyncControllerIsDown: isDown('test-stoker-operator'),
   SyncControllerIsNotScraped: isNotScraped(leader('a')),
   SyncReconcilesFail: {
-    firing: [{ at: '30m', series: { [reconciles('failure')]: '0+1x60' } }],
-    quiet: [{ at: '30m', series: { [reconciles('failure')]: '3x60', [reconciles('success')]: '0+9x60' } }],
+    firing: [{ at: '30m', series: reconciles({ failure: '0+1x60' }) }],
+    quiet: [{ at: '30m', series: reconciles({ failure: '3x60', success: '0+9x60' }) }],
   },
   SyncQueueIsSlow: {
-    firing: [
-      {
-        at: '30m',
-        series: { [waited('10')]: '0x60', [waited('30')]: '0+9x60', [waited('+Inf')]: '0+9x60' },
-        value: '29.8s',
-      },
-    ],
+    firing: [{ at: '30m', series: waited({ 10: '0x60', 30: '0+9x60', '+Inf': '0+9x60' }), value: '29.8s' }],
     quiet: [
-      { at: '30m', series: { [waited('10')]: '0+9x60', [waited('30')]: '0+9x60', [waited('+Inf')]: '0+9x60' } },
-      { at: '30m', series: { [waited('10')]: '0x60', [waited('30')]: '9x60', [waited('+Inf')]: '9x60' } },
+      { at: '30m', series: waited({ 10: '0+9x60', 30: '0+9x60', '+Inf': '0+9x60' }) },
+      { at: '30m', series: waited({ 10: '0x60', 30: '9x60', '+Inf': '9x60' }) },
     ],
   },
   SyncGitQueriesFail: {
-    firing: [
-      { at: '30m', series: { [gitQueries('failure')]: '0+1x60', [gitQueries('success')]: '0+4x60' }, value: '20%' },
-    ],
+    firing: [{ at: '30m', series: gitQueries({ failure: '0+1x60', success: '0+4x60' }), value: '20%' }],
     quiet: [
-      { at: '30m', series: { [gitQueries('failure')]: '0+1x60', [gitQueries('success')]: '0+19x60' } },
-      { at: '30m', series: { [gitQueries('failure')]: '5x60', [gitQueries('success')]: '9x60' } },
+      { at: '30m', series: gitQueries({ failure: '0+1x60', success: '0+19x60' }) },
+      { at: '30m', series: gitQueries({ failure: '5x60', success: '9x60' }) },
     ],
   },
   SyncWebhookCertificateExpires: {
-    firing: [
-      {
-        at: '30m',
-        series: { [certificate]: `${6 * DAY}x60` },
-        labels: { namespace: 'operator', pod: 'a' },
-        value: '5d 23h 30m 0s',
-      },
-    ],
+    firing: [{ at: '30m', series: { [certificate]: `${6 * DAY}x60` }, labels: controller, value: '5d 23h 30m 0s' }],
     quiet: [
       { at: '30m', series: { [certificate]: `${8 * DAY}x60` } },
       { at: '30m', series: { [certificate]: '0x60' } },
     ],
   },
   SyncAdmissionFails: {
-    firing: [{ at: '17m', series: { [reviews('failed')]: '0x10 1x30' } }],
-    quiet: [{ at: '17m', series: { [reviews('failed')]: '1x40', [reviews('denied')]: '0+1x40' } }],
+    firing: [{ at: '17m', series: reviews({ failed: '0x10 1x30' }) }],
+    quiet: [{ at: '17m', series: reviews({ failed: '1x40', denied: '0+1x40' }) }],
   },
   SyncNotReady: {
     firing: [
@@ -172,24 +164,16 @@ export const ALERT_CASES: Record<string, AlertCase> = {
   },
   SyncGatewaysNotSynced: {
     firing: [
-      {
-        at: '40m',
-        series: { [gateways('error')]: '2x60', [gateways('synced')]: '9x60', [gateways('skewed')]: '1x60' },
-        labels: site,
-        value: '3',
-      },
+      { at: '40m', series: gateways({ error: '2x60', synced: '9x60', skewed: '1x60' }), labels: site, value: '3' },
     ],
     quiet: [
-      {
-        at: '40m',
-        series: { [gateways('synced')]: '3x60', [gateways('paused')]: '1x60', [gateways('dryRun')]: '1x60' },
-      },
-      { at: '40m', series: { [gateways('pending')]: '1x15 stale', [gateways('synced')]: '_x16 1x60' } },
+      { at: '40m', series: gateways({ synced: '3x60', paused: '1x60', dryRun: '1x60' }) },
+      { at: '40m', series: gateways({ pending: '1x15 stale', synced: '_x16 1x60' }) },
     ],
   },
   SyncSidecarsMissing: {
-    firing: [{ at: '20m', series: { [gateways('missingSidecar')]: '2x60' }, labels: site, value: '2' }],
-    quiet: [{ at: '20m', series: { [gateways('missingSidecar')]: '2x5 stale', [gateways('synced')]: '2x60' } }],
+    firing: [{ at: '20m', series: gateways({ missingSidecar: '2x60' }), labels: site, value: '2' }],
+    quiet: [{ at: '20m', series: gateways({ missingSidecar: '2x5 stale', synced: '2x60' }) }],
   },
   SyncRolloutStopped: {
     firing: [{ at: '10m', series: { [rollout('Stopped')]: '1x60' }, labels: site }],
@@ -228,27 +212,15 @@ export const ALERT_CASES: Record<string, AlertCase> = {
     quiet: [{ at: '20m', series: { [open]: '0x60' } }],
   },
   SyncDeliveriesNotStored: {
-    firing: [
-      {
-        at: '30m',
-        series: { [deliveries('ApiServerUnavailable')]: '0+1x60', [deliveries('')]: '0+9x60' },
-        value: '10%',
-      },
-    ],
+    firing: [{ at: '30m', series: deliveries({ ApiServerUnavailable: '0+1x60', '': '0+9x60' }), value: '10%' }],
     quiet: [
-      { at: '30m', series: { [deliveries('Overloaded')]: '0+1x60', [deliveries('')]: '0+29x60' } },
-      { at: '30m', series: { [deliveries('Unauthorized')]: '0+9x60', [deliveries('')]: '0+1x60' } },
+      { at: '30m', series: deliveries({ Overloaded: '0+1x60', '': '0+29x60' }) },
+      { at: '30m', series: deliveries({ Unauthorized: '0+9x60', '': '0+1x60' }) },
     ],
   },
   SyncAuthenticationFailures: {
-    firing: [
-      {
-        at: '30m',
-        series: { [deliveries('Unauthorized')]: '0+4x60', [deliveries('TooManyFailures')]: '0+4x60' },
-        value: '80',
-      },
-    ],
-    quiet: [{ at: '30m', series: { [deliveries('Unauthorized')]: '0+1x60', [deliveries('')]: '0+99x60' } }],
+    firing: [{ at: '30m', series: deliveries({ Unauthorized: '0+4x60', TooManyFailures: '0+4x60' }), value: '80' }],
+    quiet: [{ at: '30m', series: deliveries({ Unauthorized: '0+1x60', '': '0+99x60' }) }],
   },
   SyncConnectionsDropped: {
     firing: [{ at: '30m', series: { [dropped]: '0+1x60' } }],
@@ -262,8 +234,8 @@ export const ALERT_CASES: Record<string, AlertCase> = {
     ],
   },
   SyncReloadsFail: {
-    firing: [{ at: '40m', series: { [reloads('error')]: '0+1x60', [reloads('success')]: '0+1x60' }, labels: gateway }],
-    quiet: [{ at: '40m', series: { [reloads('error')]: '5x60', [reloads('success')]: '0+1x60' } }],
+    firing: [{ at: '40m', series: reloads({ error: '0+1x60', success: '0+1x60' }), labels: gateway }],
+    quiet: [{ at: '40m', series: reloads({ error: '5x60', success: '0+1x60' }) }],
   },
   SyncFilesDrift: {
     firing: [{ at: '90m', series: { [drift]: '0+1x120' }, labels: gateway }],
@@ -271,12 +243,8 @@ export const ALERT_CASES: Record<string, AlertCase> = {
   },
   SyncAgentOutOfTouch: {
     firing: [
-      {
-        // In line until the first minute; half an hour and two periods of 30 s are over at 32 minutes.
-        at: '45m',
-        series: { [lastSuccess]: '60x60', [period]: '30x60' },
-        labels: gateway,
-      },
+      // In line until the first minute; half an hour and two periods of 30 s are over at 32 minutes.
+      { at: '45m', series: { [lastSuccess]: '60x60', [period]: '30x60' }, labels: gateway },
     ],
     quiet: [
       { at: '41m', series: { [lastSuccess]: '60x60', [period]: '30x60' } },

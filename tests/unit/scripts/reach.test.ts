@@ -20,13 +20,17 @@ suite('the tests that a change can reach', () => {
       ['tests/chart/support/render.ts', 'tests/unit/agent/support/sandbox.ts'],
       ['tests/chart', 'tests/unit/agent'],
     ],
-    ['are those that read the docs', ['docs/how-to/x.md', 'examples/y.yaml'], ['tests/chart', 'tests/servers']],
+    [
+      'are those that read the docs',
+      ['docs/how-to/x.md', 'examples/y.yaml'],
+      ['tests/chart', 'tests/servers', 'tests/site'],
+    ],
     ['are none if only other texts or end-to-end tests changed', ['README.md', 'tests/e2e/a.test.ts'], []],
   ] as const) {
     test(title, () => assert.deepEqual(reachOf([...changed]), expected));
   }
 
-  for (const program of ['agent', 'controller', 'receiver', 'cli', 'chart', 'docs', 'install', 'examples']) {
+  for (const program of ['agent', 'controller', 'receiver', 'cli', 'chart', 'docs', 'install', 'examples', 'site']) {
     test(`exist for ${program}`, () => {
       const reached = reachOf([`${program}/file.ts`]);
       assert.ok(reached.length > 0);
