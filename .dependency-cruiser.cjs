@@ -15,7 +15,7 @@ const modules = {
   receiver:
     'main → run-receiver → app · connection-limiter → config · metrics → authentication · routes → request → annotations → outcome → sources',
   controller:
-    'main → run-controller → controller → reconcile → commit-status → agent-access → injection · missing-sidecars → intent → polling → rollout → watch → leadership · metrics → certificates → config · own-directories',
+    'main → run-controller → controller → reconcile → commit-status → releases → agent-access → injection · missing-sidecars → intent → polling → rollout → watch → leadership · metrics → certificates → config · own-directories',
   agent:
     'main → run-agent → wire-sync → inspection · preview → sync → report → volume/moves → volume/trees → volume/scan → volume/manifest → volume/state → content → git · gateway → lfs · signatures → resource · metrics → disk → plan · config',
   cli: 'main → program → commands → command-support · survey · views → ui → orders → capture → checks · checkout · migrate → fleet → terminal → client',
@@ -26,6 +26,7 @@ const pure = [
   '^receiver/sources/',
   '^controller/intent/',
   '^controller/polling/(query-result|version-tags)\\.ts$',
+  '^controller/releases/(find-release|results)\\.ts$',
   '^controller/rollout/',
   '^controller/commit-status/(desired-status|destination|judge-answer|next-post|servers)\\.ts$',
   '^controller/reconcile/(decide/|status/merge-patch\\.ts$|events/(status-transitions|announcement)\\.ts$)',

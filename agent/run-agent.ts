@@ -25,7 +25,7 @@ import { Previewer } from './preview/previewer.ts';
 import { Announcer } from './report/announcer.ts';
 import { Reports } from './report/reports.ts';
 import { judgePreview } from './resource/judge-preview.ts';
-import { Revisions } from './resource/revisions.ts';
+import { StoredSyncs } from './resource/stored-syncs.ts';
 import { type WatchedResource, watchResource } from './resource/watch-resource.ts';
 import { AccessWatch } from './sync/access-watch.ts';
 import { lastGood } from './sync/hold-volume.ts';
@@ -71,10 +71,10 @@ export async function runAgent(config: AgentConfig, host: AgentHost): Promise<vo
   const offsetMs = () => clock.offsetMs;
   const reports = await Reports.start({ client, identity, offsetMs, labelsFile, manifestFile, log: reportLog });
   const syncLog = log.child({ component: 'sync', namespace: identity.namespace, name: identity.crName });
-  const revisions = new Revisions({ client, identity, onChange: () => reconsider(), log: syncLog });
+  const storedSyncs = new StoredSyncs({ client, identity, onChange: () => reconsider(), log: syncLog });
   const surroundings = {
     self: () => ({ identity, labels: labelsNow(labelsFile) }),
-    findRevision: revisions.find.bind(revisions),
+    findSync: storedSyncs.find.bind(storedSyncs),
   };
   const onDue = () => queue.onDue();
   const inspector = new Inspector({

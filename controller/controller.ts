@@ -16,6 +16,7 @@ import { WORKLOAD_KINDS } from './missing-sidecars/unmade-pods.ts';
 import {
   affectedByGatewaySync,
   affectedByPod,
+  affectedByRelease,
   affectedByReport,
   affectedByRoleBinding,
   affectsFollowers,
@@ -32,10 +33,10 @@ import { OwnerIndex } from './watch/owner-index.ts';
 const CONCURRENCY = 16;
 const MINUTE_MS = 60_000;
 /**
- * Maximum calls of one reconcile: up to 10 for the status, 10 for revisions, and 5 for permissions, the token, and Secrets.
- * Because resources read Secrets and revisions in turn, a reconcile can wait for as many calls of others.
+ * Maximum calls of one reconcile: up to 10 for the status, 45 for releases, and 5 for permissions, the token, and Secrets.
+ * Because resources read Secrets and spec.sync in turn, a reconcile can wait for as many calls of others.
  */
-const RECONCILE_CALLS = 25;
+const RECONCILE_CALLS = 60;
 /** Maximum lists of a reconcile, the first of its namespace: pods, and each kind of workload. */
 const RECONCILE_LISTS = 1 + WORKLOAD_KINDS.length;
 /**
@@ -79,7 +80,7 @@ export class Controller {
       key: keyOf(each),
       priority: this.#priorityOf(each),
     }));
-    const sweeping = this.#parts.missingGateways.run(signal);
+    const sweeping = Promise.all([this.#parts.missingGateways.run(signal), this.#parts.releaseCleanUp.run(signal)]);
     this.#queue.start((key, attempt) => this.#handle(key, attempt), first);
     await stopped;
     this.#parts.repositories.stop();
@@ -119,6 +120,10 @@ export class Controller {
           this.#parts.pods.update(change);
           this.#enqueueAll(affectedByPod(change));
         },
+        onRelease: (change) => {
+          this.#parts.releases.update(change);
+          this.#enqueueAll(affectedByRelease(change));
+        },
         onReport: (change) => this.#enqueueAll(affectedByReport(change, this.caches.pod(change.key))),
         onRoleBinding: (change) => this.#enqueueAll(affectedByRoleBinding(change)),
       },
@@ -139,6 +144,7 @@ export class Controller {
     if (change.type === 'deleted') {
       this.#queue.forget(change.key);
       this.#reconciler.forget(change.key);
+      void this.#parts.releaseCleanUp.onDeleted(change.key);
     } else {
       this.#reconciler.onWatchEvent(change.key, change.object, change.previous);
       if (affectedByGatewaySync(change).length > 0) this.#refresh(change.object);

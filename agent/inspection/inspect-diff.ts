@@ -6,7 +6,7 @@ import type { Change } from '../plan/plan-changes.ts';
 import type { DesiredFile, LiveEntry } from '../plan/plan-input.ts';
 import { linkChanges } from '../plan/publication.ts';
 import { type Intent, intentOf } from '../resource/judge-resource.ts';
-import { viewProfile } from '../resource/revisions.ts';
+import { viewProfile } from '../resource/stored-syncs.ts';
 import { checkFiles } from '../sync/check-files.ts';
 import { planEverything } from '../sync/plan-sync.ts';
 import { aimOf, type SyncAim, syncProblems } from '../sync/sync-aim.ts';

@@ -9,7 +9,7 @@ import { isForbidden } from '../disk/hash-file.ts';
 import { statOf } from '../disk/seen-file.ts';
 import { type Manifest, mappedPathOf } from '../plan/manifest.ts';
 import { intentOf } from '../resource/judge-resource.ts';
-import { viewProfile } from '../resource/revisions.ts';
+import { viewProfile } from '../resource/stored-syncs.ts';
 import { aimOf, recipeOf } from '../sync/sync-aim.ts';
 import { type DataRoot, unlessAbsent } from '../volume/state/data-root.ts';
 import { isPrivate } from './contents.ts';

@@ -17,14 +17,12 @@ import { gatewayNameOf, type Identity } from '../plan/template-values.ts';
 
 /** A GatewaySync with `spec.rollout`, reduced to the fields that agents need. */
 export interface WatchedRollout {
-  /** UID of the GatewaySync, which owns the revisions of its spec. */
-  uid: string;
   waves: readonly Wave[];
   /** `status.rollout`, unparsed. */
   status: unknown;
   /** Revision of the `spec.sync` in the same object. */
   revision: string;
-  /** Commits of `status.history`, the stable commit, and the release's commit. */
+  /** Commits of earlier complete releases, the stable commit, and the release's commit. */
   earlier: string[];
 }
 
@@ -39,6 +37,8 @@ export interface Release {
   commit: string;
   ref: string;
   revision: string;
+  /** Name of its SyncRelease; absent if an earlier controller wrote the status. */
+  release?: string | undefined;
   rollout?: number;
 }
 
@@ -47,11 +47,11 @@ export function chooseRelease({ status, waves }: WatchedRollout, self: Self): Re
   if (status === undefined) return 'waiting for the controller to start a rollout (status.rollout)';
   if (!isSound(status))
     return 'status.rollout is invalid: check that the controller and the agent have the same version';
-  const { number, phase, commit, ref, revision, stableCommit, stableRevision } = status;
+  const { number, phase, stableCommit, stableRevision, commit, revision } = status;
   const stable = stableOf(status);
   if (phase === 'RollingBack' || phase === 'RolledBack') return { ...stable, rollout: number };
   const isSame = commit === stableCommit && revision === stableRevision;
-  const next: Release = { commit, ref, revision, rollout: number };
+  const next: Release = { ...currentOf(status), rollout: number };
   if (phase === 'Complete' && isSame) return next;
   if (status.plan !== planOf(waves) || status.admission.length !== waves.length + 1) {
     return 'waiting for the controller to admit gateways according to the latest waves of spec.rollout';
@@ -62,34 +62,38 @@ export function chooseRelease({ status, waves }: WatchedRollout, self: Self): Re
 
 const isBoundary = (text: string): boolean => text === ALL || text === NO_GATEWAY || /^[0-9a-f]{24}$/.test(text);
 
-const { number, commit, ref, revision, stableCommit, stableRef, stableRevision, plan, admission } =
-  rolloutStatusSchema.pipe[0].entries;
-const release = { commit, ref, revision };
-const stableRelease = { stableCommit, stableRef, stableRevision };
+const { number, plan, admission, ...entries } = rolloutStatusSchema.pipe[0].entries;
+const { commit, ref, revision, release: name } = entries;
+const { stableCommit, stableRef, stableRevision, stableRelease: stableName } = entries;
+const current = { commit, ref, revision, release: name };
+const stable = { stableCommit, stableRef, stableRevision, stableRelease: stableName };
 
 /**
  * Fields that the agent decides by. Others are for users, and later controllers can set them to unknown values. In an
  * unknown phase, the rollout is in progress.
  */
-const decisiveSchema = v.object({ number, phase: v.string(), ...release, ...stableRelease, plan, admission });
-const previewSchema = v.object({ preview: v.object(release), ...stableRelease });
+const decisiveSchema = v.object({ number, phase: v.string(), ...current, ...stable, plan, admission });
+const previewSchema = v.object({ preview: v.object(current), ...stable });
 
 type Decisive = v.InferOutput<typeof decisiveSchema>;
-type Stable = Pick<Decisive, 'stableCommit' | 'stableRef' | 'stableRevision'>;
+type Current = Pick<Decisive, 'commit' | 'ref' | 'revision' | 'release'>;
+type Stable = Pick<Decisive, 'stableCommit' | 'stableRef' | 'stableRevision' | 'stableRelease'>;
 
 /** The release that `status.rollout.preview` names, and the stable one; undefined if none is previewed. */
 export function previewedRelease({ status }: WatchedRollout): { candidate: Release; stable: Release } | undefined {
   if (!v.is(previewSchema, status)) return undefined;
-  const { commit, ref, revision } = status.preview;
-  const candidate = { commit, ref, revision };
+  const candidate = currentOf(status.preview);
   const stable = stableOf(status);
   return isNamed(candidate) && isNamed(stable) ? { candidate, stable } : undefined;
 }
 
-const stableOf = ({ stableCommit, stableRef, stableRevision }: Stable): Release => ({
+const currentOf = ({ commit, ref, revision, release }: Current): Release => ({ commit, ref, revision, release });
+
+const stableOf = ({ stableCommit, stableRef, stableRevision, stableRelease }: Stable): Release => ({
   commit: stableCommit,
   ref: stableRef,
   revision: stableRevision,
+  release: stableRelease,
 });
 
 const isNamed = ({ commit, revision }: Release): boolean => isCommitHash(commit) && isRevision(revision);

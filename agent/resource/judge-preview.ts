@@ -1,6 +1,6 @@
 import { chooseRelease, previewedRelease, type Release } from './choose-release.ts';
 import { findView, type Intent, intentOf, missingProfile, type Surroundings } from './judge-resource.ts';
-import { type ProfileView, viewProfile } from './revisions.ts';
+import { type ProfileView, viewProfile } from './stored-syncs.ts';
 import type { WatchedResource } from './watch-resource.ts';
 
 /** A release to preview, and the stable one. */
@@ -26,7 +26,7 @@ export type PreviewVerdict =
 export function judgePreview(
   resource: WatchedResource | undefined,
   profileName: string,
-  { self, findRevision }: Surroundings,
+  { self, findSync }: Surroundings,
 ): PreviewVerdict {
   if (!resource?.rollout) return { kind: 'none', own: undefined };
   const { rollout, spec } = resource;
@@ -38,8 +38,8 @@ export function judgePreview(
   }
   const { candidate, stable } = releases;
   const { commit, revision } = candidate;
-  const views = { rollout, live: viewProfile(spec.sync, profileName), findRevision };
-  const [view, before] = [candidate, stable].map((release) => findView(release.revision, views));
+  const views = { rollout, live: viewProfile(spec.sync, profileName), findSync };
+  const [view, before] = [candidate, stable].map((release) => findView(release, views));
   const isKnown = typeof view === 'object' && typeof before === 'object';
   if (!labels || !isKnown) return { kind: 'waiting', commit };
   const task = {

@@ -5,7 +5,7 @@ import type { ResolvedProfile } from '../../shared/domain/kubernetes/resolve-pro
 import { parseDuration } from '../../shared/domain/text/duration.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { chooseRelease, type Release, type Self, type WatchedRollout } from './choose-release.ts';
-import { type ProfileView, viewProfile } from './revisions.ts';
+import { type FindSync, type ProfileView, viewProfile } from './stored-syncs.ts';
 import type { WatchedResource } from './watch-resource.ts';
 
 /** Goal of a sync: a commit and a profile that belong together. */
@@ -91,7 +91,7 @@ export const UNKNOWN: Verdict = {
 /** Further input for rollouts in waves. */
 export interface Surroundings {
   self: () => Self;
-  findRevision: (revision: string, owner: string) => ProfileView | string;
+  findSync: FindSync;
 }
 
 /** Judges a GatewaySync for the agent's profile. A pause takes effect immediately, even before the spec is settled. */
@@ -124,7 +124,7 @@ export function judgeResource(
 function judgeByWaves(
   resource: WatchedResource & { rollout: WatchedRollout },
   live: ProfileView,
-  { self, findRevision }: Surroundings,
+  { self, findSync }: Surroundings,
 ): Verdict {
   const { spec, generation, observedGeneration, rollout } = resource;
   const { paused = false, dryRun = false } = live.profile ?? spec.sync.defaults ?? {};
@@ -135,7 +135,7 @@ function judgeByWaves(
   const release = chooseRelease(rollout, self());
   if (typeof release === 'string') return wait(release);
   const { revision } = release;
-  const view = findView(revision, { rollout, live, findRevision });
+  const view = findView(release, { rollout, live, findSync });
   if (typeof view === 'string') return wait(`waiting for revision ${revision} of spec.sync: ${view}`);
   const { profile, startPolicy } = view;
   if (!profile) {
@@ -149,14 +149,14 @@ function judgeByWaves(
   return { kind: 'act', intent: withoutUndefined({ ...intent, revision, rollout: release.rollout }) };
 }
 
-interface Views extends Pick<Surroundings, 'findRevision'> {
+interface Views extends Pick<Surroundings, 'findSync'> {
   rollout: WatchedRollout;
   live: ProfileView;
 }
 
-/** Returns the profile in a revision of `spec.sync`, or the reason for waiting. */
-export const findView = (revision: string, { rollout, live, findRevision }: Views): ProfileView | string =>
-  revision === rollout.revision ? live : findRevision(revision, rollout.uid);
+/** Returns the profile in the `spec.sync` of a release, or the reason for waiting. */
+export const findView = (release: Release, { rollout, live, findSync }: Views): ProfileView | string =>
+  release.revision === rollout.revision ? live : findSync(release);
 
 /** Returns the intent to deliver a release with a profile. */
 export function intentOf(

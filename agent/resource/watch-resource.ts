@@ -29,8 +29,9 @@ export interface WatchedResource {
 }
 
 /** Returns commits for rollbacks or retries. */
-function earlierCommits({ history = [], rollout }: NonNullable<GatewaySync['status']> = {}): string[] {
-  const commits = [rollout?.stableCommit ?? '', ...history.map(({ commit }) => commit), rollout?.commit ?? ''];
+function earlierCommits({ rollout }: NonNullable<GatewaySync['status']> = {}): string[] {
+  if (!rollout) return [];
+  const commits = [rollout.stableCommit, ...(rollout.earlierCommits ?? []), rollout.commit];
   return [...new Set(commits)].filter(isCommitHash);
 }
 
@@ -48,7 +49,6 @@ export function projectResource({ metadata, spec, status }: GatewaySync): Watche
     gateways: status?.gateways?.total ?? 0,
     inspect: (inspect?.length ?? 0) <= INSPECTION.question ? inspect : undefined,
     rollout: spec.rollout && {
-      uid: metadata.uid,
       waves: spec.rollout.waves ?? [],
       status: status?.rollout,
       revision: syncRevision(spec.sync),

@@ -1,4 +1,4 @@
-import { API_VERSION, GATEWAY_SYNC, GROUP, SYNC_REPORT, VERSION } from '../../shared/api/group.ts';
+import { API_VERSION, GATEWAY_SYNC, GROUP, SYNC_RELEASE, SYNC_REPORT, VERSION } from '../../shared/api/group.ts';
 import { type Findings, failed, ok, seenOr, unread, unseen, warning } from './finding.ts';
 import type { CustomResourceDefinition } from './objects.ts';
 import type { ClusterSurvey } from './survey.ts';
@@ -37,7 +37,8 @@ function checkGroup({ groupVersions, resources, crds }: ClusterSurvey): Findings
       todo: 'use the plugin of the installed release',
       page: UPGRADING,
     });
-  const missing = [GATEWAY_SYNC, SYNC_REPORT].filter(({ plural }) => !seenOr(resources, [plural]).includes(plural));
+  const kinds = [GATEWAY_SYNC, SYNC_RELEASE, SYNC_REPORT];
+  const missing = kinds.filter(({ plural }) => !seenOr(resources, [plural]).includes(plural));
   if (missing.length > 0)
     return failed(
       'crds/installed',
@@ -58,7 +59,7 @@ const NEWEST: Record<string, readonly (readonly string[])[]> = {
     ['spec', 'rollout', 'waves'],
     ['spec', 'git', 'commitStatus'],
     ['spec', 'gateway', 'verify'],
-    ['status', 'rollout', 'waitsFor'],
+    ['status', 'rollout', 'stableRelease'],
   ],
   [`${SYNC_REPORT.plural}.${GROUP}`]: [['status', 'verification']],
 };

@@ -21,7 +21,7 @@ const PROBLEMS = {
   // The command line.
   InvalidArguments: EXIT.usage,
   ConfirmationNeeded: EXIT.usage,
-  CommitNotFound: EXIT.usage,
+  InvalidRelease: EXIT.usage,
   // Access to the cluster.
   KubeconfigInvalid: EXIT.unavailable,
   CredentialsRejected: EXIT.unavailable,

@@ -1,10 +1,16 @@
 import type { V1ContainerState, V1Pod } from '@kubernetes/client-node';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS, RELEASE_LABELS } from '../../shared/api/names.ts';
+import { type StoredRelease, storedReleaseOf } from '../../shared/domain/rollout/stored-release.ts';
 import { unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import { DEFAULT_TIMEOUT_MS, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
-import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
+import {
+  corePath,
+  gatewaySyncPath,
+  syncReleasePath,
+  syncReportPath,
+} from '../../shared/io/kubernetes/resource-path.ts';
 import type { Access } from './connect.ts';
 import { type Attempt, attempt } from './explain.ts';
 import {
@@ -18,6 +24,8 @@ import {
 import { withCommands } from './with-commands.ts';
 
 const PAGE_SIZE = 250;
+/** Page size of SyncReleases, whose `spec.sync` can have 1 MiB. */
+export const RELEASES_PAGE = 25;
 /** Field selector that excludes completed pods, which aren't gateways. */
 export const PODS_THAT_LIVE = 'status.phase!=Succeeded,status.phase!=Failed';
 
@@ -62,6 +70,20 @@ export function getGatewaySync(access: Access, name: string, timeoutMs = DEFAULT
   return attempt(access, what, async () =>
     withCommands(await client.getAs(gatewaySyncPath(namespace, name), { timeoutMs })),
   );
+}
+
+/**
+ * Lists the releases of a GatewaySync; empty if the cluster doesn't have their CRD, and undefined if the caller can't
+ * list them. Throws `Problem`.
+ */
+export function listReleases(access: Access, name: string): Promise<StoredRelease[] | undefined> {
+  const { namespace } = access;
+  const options = { pageSize: RELEASES_PAGE, query: { labelSelector: `${RELEASE_LABELS.crName}=${name}` } };
+  return attempt(access, { doing: `list SyncReleases in the namespace ${namespace}`, namespace }, () => {
+    const read = async () =>
+      (await unlessStatus(404, list(access, syncReleasePath(namespace), storedReleaseOf, options))) ?? [];
+    return unlessStatus(403, read());
+  });
 }
 
 /**
@@ -127,7 +149,7 @@ export function listEvents(access: Access, { metadata }: GatewaySync): Promise<O
   );
 }
 
-type ListParts = { accept?: string; query?: Record<string, string> };
+type ListParts = { accept?: string; query?: Record<string, string>; pageSize?: number };
 
 /** Lists a collection, and keeps only a part of each object. */
 async function list<TRaw, T>(

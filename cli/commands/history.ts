@@ -1,22 +1,33 @@
 import { connect } from '../client/connect.ts';
-import { EXIT, type ExitStatus } from '../client/problem.ts';
-import { getGatewaySync } from '../client/read.ts';
+import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
+import { getGatewaySync, listReleases } from '../client/read.ts';
 import { accessArgs, formatOf, makeCommand, outputArgs } from '../command-support/command.ts';
+import { type HistoryView, historyView } from '../fleet/history.ts';
 import { shortCommit } from '../fleet/messages.ts';
-import { type HistoryView, historyView, shortWay } from '../fleet/orders.ts';
 import { drawData } from '../terminal/data.ts';
 import { inkFor } from '../terminal/ink.ts';
-import { type Cell, drawTable } from '../terminal/table.ts';
+import { type Cell, type Column, drawTable } from '../terminal/table.ts';
 import { ageOf } from '../terminal/times.ts';
 
-/** `kubectl stoker history`: lists the commits that all gateways had. */
+const COLUMNS: Column[] = [
+  { title: 'NUMBER' },
+  { title: 'PHASE', dropped: 2 },
+  { title: 'RESULT' },
+  { title: 'REF' },
+  { title: 'COMMIT' },
+  { title: 'COMPLETE', dropped: 3 },
+  { title: 'NOTE', dropped: 1 },
+];
+
+/** `kubectl stoker history`: lists the releases of a GatewaySync. */
 export const history = makeCommand({
   name: 'history',
-  summary: 'List earlier commits that you can roll back to',
+  summary: 'List the releases, and those that you can roll back to',
   details: [
-    'Lists the commits that all gateways had, newest first: ten, or the number in spec.history. A rollback removes no entries; it only moves the mark `current`. Requires spec.rollout.',
+    'Lists the SyncReleases of a GatewaySync, newest number first. A release is a commit with the spec.sync that belongs to it. You can roll back to each release that all gateways had: its result is Complete, or the column COMPLETE has a time. The note `current` marks the release that the gateways have or, during a rollout, the one that they had before it.',
+    'The controller keeps the number of complete releases in spec.history, 10 by default. Requires spec.rollout, and permission to list SyncReleases, which the role view includes.',
   ],
-  examples: [{ line: 'history plant -n gateways', does: 'Find a commit for kubectl stoker rollback plant --to' }],
+  examples: [{ line: 'history plant -n gateways', does: 'Find a number for kubectl stoker rollback plant --to' }],
   args: {
     name: { type: 'positional', required: true, description: 'Name of the GatewaySync.' },
     ...outputArgs,
@@ -24,35 +35,39 @@ export const history = makeCommand({
   },
   run: async ({ args, host }): Promise<ExitStatus> => {
     const format = formatOf(args);
-    const gatewaySync = await getGatewaySync(connect(args, host), args.name);
-    const items = historyView(gatewaySync);
+    const access = connect(args, host);
+    const gatewaySync = await getGatewaySync(access, args.name);
+    const releases = await listReleases(access, args.name);
+    if (!releases)
+      throw new Problem(
+        `not allowed to list SyncReleases in the namespace ${access.namespace}: request the role view there`,
+        'Forbidden',
+      );
+    const items = historyView(gatewaySync, releases);
     if (format) {
       host.print(drawData({ items }, format));
       return EXIT.ok;
     }
     if (items.length === 0) {
-      host.note(`the history is empty${gatewaySync.spec.rollout ? '' : ': it requires spec.rollout'}\n`);
+      const why = gatewaySync.spec.rollout
+        ? 'if it stays empty, run kubectl stoker doctor'
+        : 'it requires spec.rollout';
+      host.note(`the history is empty: ${why}\n`);
       return EXIT.ok;
     }
-    const ink = inkFor(host.hasColours);
-    const rows = items.map(({ commit, ref, time, isStable, to }) => [
-      shortCommit(commit),
-      ref,
-      `${ageOf(time, host.now())} ago`,
-      noteOf({ isStable, commit, to }),
-    ]);
-    const columns = [
-      { title: 'COMMIT' },
-      { title: 'REF' },
-      { title: 'COMPLETE', dropped: 1 },
-      { title: 'NOTE', dropped: 2 },
-    ];
-    host.print(`${drawTable(columns, rows, { columns: host.columns, ink }).join('\n')}\n`);
+    const rows = items.map((item) => rowOf(item, host.now()));
+    const options = { columns: host.columns, ink: inkFor(host.hasColours) };
+    host.print(`${drawTable(COLUMNS, rows, options).join('\n')}\n`);
     return EXIT.ok;
   },
 });
 
-function noteOf({ commit, isStable, to }: Pick<HistoryView, 'commit' | 'isStable' | 'to'>): Cell {
-  if (isStable) return { text: 'current', colour: 'green' };
-  return to === commit ? '' : `--to ${shortWay(to)}`;
-}
+const rowOf = ({ number, phase, result, ref, commit, completedAt, isStable }: HistoryView, now: number): Cell[] => [
+  `${number}`,
+  phase,
+  result,
+  ref === commit ? '' : ref,
+  shortCommit(commit),
+  completedAt && `${ageOf(completedAt, now)} ago`,
+  isStable ? { text: 'current', colour: 'green' } : '',
+];

@@ -12,9 +12,9 @@ export const ui = makeCommand({
   name: 'ui',
   summary: 'Open a live view of all gateways in your browser',
   details: [
-    'Serves a page on 127.0.0.1 until you press Ctrl-C, and opens it in a browser if possible. The page shows waves, the state of every gateway, the plan of the newest commit, drift, the history, and the last delivery. It has a button for each action, which shows the change, asks for confirmation, and makes exactly this change.',
+    'Serves a page on 127.0.0.1 until you press Ctrl-C, and opens it in a browser if possible. The page shows waves, the state of every gateway, the plan of the newest commit, drift, the releases, and the last delivery. It has a button for each action, which shows the change, asks for confirmation, and makes exactly this change.',
     'The page uses your permissions in the cluster. Keep the address private: it contains a token that gives access until the command exits. The page loads nothing from other servers.',
-    'Requires permission to read and watch GatewaySyncs. To show more than 200 gateways of one, and waves that select pods by label, the same is required for pods and SyncReports. The role view includes all of these.',
+    'Requires permission to read and watch GatewaySyncs. To show more than 200 gateways of one, and waves that select pods by label, the same is required for pods and SyncReports. To show the history, and to roll back to a release, it is required for SyncReleases. The role view includes all of these.',
   ],
   examples: [
     { line: 'ui', does: 'Show the GatewaySyncs of the current namespace' },

@@ -1,17 +1,19 @@
 import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
+import type { StoredRelease } from '../../shared/domain/rollout/stored-release.ts';
 import type { GatewayReport, PodIdentity } from '../client/gateway-objects.ts';
 
 /** Kinds with data about gateways. */
 export type GatewayKind = 'SyncReports' | 'pods';
 
-/** Data about a GatewaySync's gateways; parts that aren't readable are undefined. */
+/** Data about GatewaySyncs beyond themselves; parts that aren't readable are undefined. */
 export interface Beyond {
+  releases?: readonly StoredRelease[] | undefined;
   reports?: readonly GatewayReport[] | undefined;
   pods?: readonly PodIdentity[] | undefined;
   /** Kinds that are listed from time to time, because the caller isn't allowed to watch them. */
   unwatched?: readonly GatewayKind[];
-  /** The undefined parts are still being read. */
+  /** The undefined parts about gateways are still being read. */
   isLoading?: boolean;
 }
 

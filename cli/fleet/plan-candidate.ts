@@ -1,6 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import type { HistoryEntry, RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
-import { canRetry, stableOf } from '../../shared/domain/rollout/releases.ts';
+import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
+import { canRetry, isEntryOf } from '../../shared/domain/rollout/releases.ts';
 import { parseDuration } from '../../shared/domain/text/duration.ts';
 import { shortCommit } from './messages.ts';
 import { isBackwards } from './waves.ts';
@@ -18,13 +18,13 @@ export type Candidate =
 /** Returns the release that the agents preview; with `wanted`, only if it is this commit. */
 export function plannableCommit({ spec, status }: GatewaySync, wanted?: string): Candidate {
   if (!spec.rollout) return unavailable('previews require spec.rollout: query the agents with --ref');
-  const { rollout, lastSyncCommit, history = [] } = status ?? {};
+  const { rollout, lastSyncCommit } = status ?? {};
   const { preview } = rollout ?? {};
   if (preview && (wanted ?? preview.commit) === preview.commit) return { kind: 'preview', preview };
   if (hasPreviewsOff(spec))
     return unavailable('previews are off, because spec.rollout.previewTimeout is 0s: query the agents with --ref');
   if (!rollout) return { kind: 'pending', says: 'it has no rollout yet: see kubectl stoker status' };
-  return wanted === undefined ? newestIn(rollout, lastSyncCommit) : specifiedIn(rollout, { wanted, history });
+  return wanted === undefined ? newestIn(rollout, lastSyncCommit) : specifiedIn(rollout, wanted);
 }
 
 const unavailable = (says: string): Candidate => ({ kind: 'unavailable', says });
@@ -48,15 +48,11 @@ function newestIn(rollout: RolloutStatus, lastSyncCommit: string | undefined): C
 }
 
 /** Explains why a commit has no preview. If all gateways have had it, another one may be in progress. */
-function specifiedIn(
-  rollout: RolloutStatus,
-  { wanted, history }: { wanted: string; history: readonly HistoryEntry[] },
-): Candidate {
-  const { phase, commit, nextCommit, givenUp = [] } = rollout;
+function specifiedIn(rollout: RolloutStatus, wanted: string): Candidate {
+  const { phase, commit, nextCommit, stableCommit, earlierCommits = [], givenUp = [] } = rollout;
   const name = shortCommit(wanted);
-  const isReceived = [stableOf(rollout), ...history].some(
-    (release) => release.commit === wanted && !givenUp.includes(`${release.commit} ${release.revision}`),
-  );
+  const isGivenUp = givenUp.some((entry) => isEntryOf(entry, wanted));
+  const isReceived = stableCommit === wanted || (earlierCommits.includes(wanted) && !isGivenUp);
   if (isReceived && commit === wanted && phase === 'Complete') return settled(`the rollout of ${name} is complete`);
   if (isReceived) return settled(`all gateways have already received ${name}`);
   if (canRetry(wanted, rollout)) return settled(`${name} was stopped or rolled back`, reasonOf(rollout));

@@ -11,6 +11,7 @@ const TIMEOUT_MS = 2_000;
 
 /** Characters without a meaning in shells: the scripts of some kubectl versions would run `$(…)` in a name. */
 const SAFE = /^[\w.:/@=+,-]+$/;
+const SAFE_DESCRIPTION = /^[\w.:/@=+, -]+$/;
 
 /** Cobra's ShellCompDirectiveNoFileComp and ShellCompDirectiveDefault, which lets the shell complete files. */
 const NO_FILES = ':4';
@@ -43,7 +44,9 @@ async function readSafely(key: string, given: Given, host: Host): Promise<Candid
     const silent = { ...host, confirm: undefined, note: () => {} };
     const candidates = await Promise.race([valuesFor(key, given, silent), timeout]);
     const safe = candidates.filter(({ value }) => SAFE.test(value));
-    return safe.map(({ value, description = '' }) => (SAFE.test(description) ? { value, description } : { value }));
+    return safe.map(({ value, description = '' }) =>
+      SAFE_DESCRIPTION.test(description) ? { value, description } : { value },
+    );
   } catch {
     return [];
   }

@@ -1,10 +1,10 @@
-import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
 import { corePath, gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { type Access, connect } from '../client/connect.ts';
 import { loadKubeconfig } from '../client/kubeconfig.ts';
-import { getGatewaySync } from '../client/read.ts';
-import { historyView } from '../fleet/orders.ts';
+import { getGatewaySync, listReleases } from '../client/read.ts';
+import { historyView } from '../fleet/history.ts';
+import { shortCommit } from '../fleet/messages.ts';
 import type { Host } from '../terminal/host.ts';
 import type { Candidate, Given } from './completed-word.ts';
 
@@ -31,12 +31,21 @@ const READERS: Record<string, Reader> = {
   namespace: namespaces,
   'operator-namespace': namespaces,
   name: (given, host) => namesAt(given, host, gatewaySyncPath),
-  gateway: async (given, host) =>
-    (await read(given, host)).status?.discoveredGateways?.map(({ name }) => ({ value: name })) ?? [],
-  to: async (given, host) =>
-    historyView(await read(given, host))
+  gateway: async (given, host) => {
+    const { status } = await getGatewaySync(accessWith(given, host), given.name ?? '');
+    return status?.discoveredGateways?.map(({ name }) => ({ value: name })) ?? [];
+  },
+  to: async (given, host) => {
+    const access = accessWith(given, host);
+    const { name = '' } = given;
+    const [gatewaySync, releases = []] = await Promise.all([getGatewaySync(access, name), listReleases(access, name)]);
+    return historyView(gatewaySync, releases)
       .filter(({ canGoBack }) => canGoBack)
-      .map(({ to, ref }) => ({ value: to, description: ref })),
+      .map(({ number, ref, commit }) => ({
+        value: `${number}`,
+        description: ref === commit ? shortCommit(commit) : `${ref} ${shortCommit(commit)}`,
+      }));
+  },
 };
 
 /** Only the last group counts, because the words of a command line that is being typed are kept by name. */
@@ -54,6 +63,3 @@ async function namesAt(given: Given, host: Host, pathIn: (namespace: string) => 
   });
   return list.items.map(({ metadata: { name } }) => ({ value: name }));
 }
-
-const read = (given: Given, host: Host): Promise<GatewaySync> =>
-  getGatewaySync(accessWith(given, host), given.name ?? '');

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { BOUNDS } from '../../shared/api/bounds.ts';
 import { GATEWAY_SYNC, GROUP } from '../../shared/api/group.ts';
 import { isNamespaceName, isObjectName } from '../../shared/domain/kubernetes/object-name.ts';
 import type { Access } from '../client/connect.ts';
@@ -23,8 +24,8 @@ const addressSchema = v.object({ ...placeSchema.entries, name: v.pipe(v.string()
 const wishSchema = v.object({
   ...addressSchema.entries,
   verb: v.picklist(VERBS),
-  /** A commit of the history, for `rollback`. */
-  to: v.optional(text(64)),
+  /** Name of a release, for `rollback`. */
+  to: v.optional(text(BOUNDS.releaseName)),
 });
 
 const orderSchema = v.object({ ...wishSchema.entries, agreed: text(64) });

@@ -3,6 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
+import type { SyncRelease } from '../../shared/api/sync-release.ts';
+import { type StoredRelease, storedReleaseOf } from '../../shared/domain/rollout/stored-release.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import {
   type Change,
@@ -10,7 +12,12 @@ import {
   Reflector,
   type ReflectorOptions,
 } from '../../shared/io/kubernetes/reflector.ts';
-import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
+import {
+  corePath,
+  gatewaySyncPath,
+  syncReleasePath,
+  syncReportPath,
+} from '../../shared/io/kubernetes/resource-path.ts';
 import type { Access } from '../client/connect.ts';
 import { attempt, isPassing } from '../client/explain.ts';
 import {
@@ -21,7 +28,7 @@ import {
   podIdentityOf,
 } from '../client/gateway-objects.ts';
 import type { Problem } from '../client/problem.ts';
-import { listPodsWithoutSidecar, PODS_THAT_LIVE } from '../client/read.ts';
+import { listPodsWithoutSidecar, PODS_THAT_LIVE, RELEASES_PAGE } from '../client/read.ts';
 import { withCommands } from '../client/with-commands.ts';
 import { LIST_SECONDS } from '../fleet/basis.ts';
 import type { Beyond, GatewayKind } from '../fleet/beyond.ts';
@@ -65,17 +72,21 @@ const SEARCH_MS = 60_000;
 /** Failed watches are retried, and the page shows errors, so there is no log. */
 const silent = { debug() {}, info() {}, warn() {}, error() {} } as unknown as ReflectorOptions<never, never>['log'];
 
-type Kind = 'GatewaySyncs' | GatewayKind;
+type Kind = 'GatewaySyncs' | 'SyncReleases' | GatewayKind;
 
 /** Effects of a kind that isn't readable. */
 const LIMITS: Record<Kind, string> = {
   GatewaySyncs: 'the page shows their last known state',
+  SyncReleases: 'the history is not shown, and you can roll back only a rollout that is not complete',
   SyncReports: 'gateways are shown from the status alone, without drift',
   pods: 'waves that select gateways by label are shown without their gateways',
 };
 
 interface WatchedKind<TRaw, T>
-  extends Pick<ReflectorOptions<TRaw, T>, 'path' | 'project' | 'labelSelector' | 'fieldSelector' | 'isMetadataOnly'> {
+  extends Pick<
+    ReflectorOptions<TRaw, T>,
+    'path' | 'project' | 'labelSelector' | 'fieldSelector' | 'isMetadataOnly' | 'pageSize'
+  > {
   /** Returns the GatewaySync that an object belongs to, if it names one. */
   nameOf: (object: T) => string | undefined;
 }
@@ -84,6 +95,7 @@ interface WatchedKind<TRaw, T>
 export class Mirror {
   readonly gatewaySyncs = new Map<string, Map<string, GatewaySync>>();
   connection: Connection;
+  readonly #releases = new Map<string, Map<string, StoredRelease>>();
   readonly #reports = new Map<string, Map<string, GatewayReport>>();
   readonly #pods = new Map<string, Map<string, PodIdentity>>();
   #withoutSidecar: PodIdentity[] = [];
@@ -111,6 +123,12 @@ export class Mirror {
         project: (gatewaySync) => withCommands(withoutManagers(gatewaySync)),
         nameOf: ({ metadata }) => metadata.name,
       }),
+      this.#watch<SyncRelease, StoredRelease>('SyncReleases', this.#releases, {
+        path: syncReleasePath(namespace),
+        pageSize: RELEASES_PAGE,
+        project: storedReleaseOf,
+        nameOf: ({ crName }) => crName,
+      }),
       this.#watch<GatewayReport & { metadata: ObjectMeta }, GatewayReport>('SyncReports', this.#reports, {
         path: syncReportPath(namespace),
         project: gatewayReportOf,
@@ -133,13 +151,14 @@ export class Mirror {
     this.#stopped.abort();
   }
 
-  /** Returns reports and pods of a namespace; parts that aren't readable, or not read yet, are undefined. */
+  /** Returns the releases, reports, and pods of a namespace; parts that aren't readable, or not read yet, are undefined. */
   beyond(namespace: string): Beyond {
     const kinds = ['SyncReports', 'pods'] as const;
     const partsOf = <T>(kind: Kind, objects: Map<string, Map<string, T>>) =>
       (this.#permissions.get(kind) ?? 'none') === 'none' ? undefined : [...(objects.get(namespace)?.values() ?? [])];
     const others = this.#withoutSidecar.filter(({ metadata }) => metadata.namespace === namespace);
     return {
+      releases: partsOf('SyncReleases', this.#releases),
       reports: partsOf('SyncReports', this.#reports),
       pods: partsOf('pods', this.#pods)?.concat(others),
       unwatched: kinds.filter((kind) => this.#permissions.get(kind) === 'list'),
@@ -178,6 +197,8 @@ export class Mirror {
         for (const owner of new Set(objects.map(nameOf))) onChange(namespace, owner);
       },
       retryAfterMs: (error) => {
+        // The cluster doesn't have the CRD.
+        if (isApiError(error, 404)) known.resolve();
         if (!isApiError(error, 403)) return isShort(error) ? RETRY_MS : SLOW_RETRY_MS;
         return this.#permissions.get(kind) === 'list' ? LIST_MS * (1 + JITTER * Math.random()) : FORBIDDEN_MS;
       },

@@ -1,5 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { Problem } from '../client/problem.ts';
+import type { Beyond } from '../fleet/beyond.ts';
 import { effectOfApproval } from '../orders/approve.ts';
 import type { EffectOf } from '../orders/order-effect.ts';
 import { effectOfPause, effectOfResume } from '../orders/pause.ts';
@@ -19,25 +20,27 @@ export interface Offer {
   says: string;
 }
 
-/** Returns the function that determines the effect of a verb; `to` is a commit of the history, for `rollback`. */
+/** Returns the function that determines the effect of a verb; `to` is the name of a release, for `rollback`. */
 export function effectOfVerb(verb: Verb, to?: string | undefined): EffectOf {
   const effects: Record<Verb, EffectOf> = {
     sync: effectOfSync,
     approve: (gatewaySync, beyond) => effectOfApproval(gatewaySync, undefined, beyond),
     pause: effectOfPause,
     resume: effectOfResume,
-    rollback: (gatewaySync) => effectOfRollback(gatewaySync, to ?? 'previous'),
+    rollback: (gatewaySync, beyond) =>
+      effectOfRollback(gatewaySync, { to: to ?? 'previous', releases: beyond?.releases }),
     retry: effectOfRetry,
   };
   return effects[verb];
 }
 
 /** Returns the verbs for the current state of a GatewaySync. */
-export const offersOf = (gatewaySync: GatewaySync): Offer[] => VERBS.map((verb) => offerOf(verb, gatewaySync));
+export const offersOf = (gatewaySync: GatewaySync, { releases }: Pick<Beyond, 'releases'>): Offer[] =>
+  VERBS.map((verb) => offerOf(verb, gatewaySync, { releases }));
 
-function offerOf(verb: Verb, gatewaySync: GatewaySync): Offer {
+function offerOf(verb: Verb, gatewaySync: GatewaySync, beyond: Beyond): Offer {
   try {
-    const { kind, says } = effectOfVerb(verb)(gatewaySync);
+    const { kind, says } = effectOfVerb(verb)(gatewaySync, beyond);
     return { verb, canBegin: kind === 'change', says };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;

@@ -5,7 +5,7 @@ import type { Beyond } from '../fleet/beyond.ts';
 import { type DifferenceView, differencesIn } from '../fleet/differences.ts';
 import { type ResourceView, type RolloutView, resourceView } from '../fleet/fleet.ts';
 import type { GatewayView } from '../fleet/gateway.ts';
-import { type HistoryView, historyView } from '../fleet/orders.ts';
+import { type HistoryView, historyView } from '../fleet/history.ts';
 import { planOfPreview } from '../fleet/plan.ts';
 import { type PlanSummary, summarizePlan } from '../fleet/plan-summary.ts';
 import { type BarView, barsIn } from '../fleet/sync-progress.ts';
@@ -41,8 +41,9 @@ export interface Detail extends Omit<ResourceView, 'gateways' | 'rollout'> {
   /** Gateways whose files differ, up to a limit, and the number of all. */
   differences: DifferenceView[];
   different: number;
-  history: HistoryView[];
-  /** Commits are kept for rollbacks. */
+  /** The releases; undefined if they can't be read. */
+  history?: HistoryView[];
+  /** Releases are kept for rollbacks. */
   hasHistory: boolean;
   offers: Offer[];
   /** Plan of the commit that is previewed. */
@@ -132,9 +133,9 @@ export function detailOf(gatewaySync: GatewaySync, beyond: Beyond): { detail: De
     waits: waitsOf(view),
     differences: differences.slice(0, DIFFERENT),
     different: differences.length,
-    history: historyView(gatewaySync),
+    ...(beyond.releases && { history: historyView(gatewaySync, beyond.releases) }),
     hasHistory: gatewaySync.spec.rollout !== undefined,
-    offers: offersOf(gatewaySync),
+    offers: offersOf(gatewaySync, beyond),
     ...planIn(gatewaySync, beyond, view),
   };
   return plainly({

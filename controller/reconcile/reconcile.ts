@@ -11,10 +11,11 @@ import { bindingOf } from '../agent-access/role-binding.ts';
 import { eventOf, type Intents, isSettled, readIntents } from '../intent/intents.ts';
 import { neededRefs } from '../intent/resolve-ref.ts';
 import type { Subscription } from '../polling/repositories.ts';
+import { isStableGone } from '../releases/find-release.ts';
+import { stableGone } from '../releases/release-keeper.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import { decide } from './decide/decide.ts';
-import { earlierRevisions } from './decide/observe-rollout.ts';
 import { phaseTransition } from './events/announcement.ts';
 import { appliedDelays, failureEvent, type Transition } from './events/status-transitions.ts';
 import { isDecidedElsewhere } from './queue/affected.ts';
@@ -79,34 +80,37 @@ export class Reconciler {
     const isStarting = pods.some((pod) => pod.live && !inputs.reportOf(pod));
     const secrets = state.secrets.check({ gatewaySync, isStarting, log });
     if (secrets.kind === 'checking') return done(deferred(secrets.waitMs));
-    const revision = await state.revisions.keep(gatewaySync, log);
-    const { isKept: isRevisionKept } = revision;
-    const storedRevisions = isRevisionKept ? await state.revisions.stored(gatewaySync, earlierRevisions(inputs)) : [];
     const access = [
-      revision,
+      // A cache that is behind would take back results.
+      isDecidedElsewhere(state.decided, gatewaySync.status) ? {} : await state.releases.noteResults(gatewaySync, log),
       secrets.access,
       await this.#bindAgents(state, gatewaySync, { pods, log }),
       await this.#supplyToken(key, gatewaySync, log),
     ];
-    const accessRetries = access.map(({ retryAfterMs }) => retryAfterMs);
-    const accessProblems = access.flatMap(({ problem }) => problem ?? []);
     const isAnnounced = (announcementOf(state, gatewaySync.status) ?? 'stored') === 'stored';
-    const observation = {
-      ...inputs,
-      ...installation,
-      accessProblems,
-      isRevisionKept,
-      storedRevisions,
-      isAnnounced,
+    if (isStableGone(gatewaySync, state.releases.list())) access.push({ problem: stableGone(gatewaySync) });
+    const decideNow = () => {
+      const releases = state.releases.list();
+      const accessProblems = access.flatMap(({ problem }) => problem ?? []);
+      const observation = { ...inputs, ...installation, accessProblems, releases, isAnnounced };
+      return this.#pace.run(key, () => decide(observation, Date.now()));
     };
-    const decision = await this.#pace.run(key, () => decide(observation, Date.now()));
+    const first = await decideNow();
+    const mustStore = first.toStore.length > 0 && first.holdForMs === 0;
+    if (mustStore) {
+      // If the resource keeps changing, no status is written after which they are deleted.
+      await state.releases.drop(gatewaySync, log);
+      access.push(await state.releases.store(gatewaySync, first.toStore, log));
+    }
+    const decision = mustStore ? await decideNow() : first;
     const { status, holdForMs, retryAfterMs, requeryInMs, againInMs } = decision;
     if (query?.kind !== 'querying')
       state.requeries.plan(requeryInMs === undefined ? undefined : performance.now() + requeryInMs);
-    if (holdForMs > 0) return done(deferred(earliest(holdForMs, ...accessRetries)));
+    if (holdForMs > 0) return done(deferred(earliest(holdForMs, ...retriesOf(access))));
     const waitMs = state.throttle.waitMs(gatewaySync.status, status, performance.now());
     if (waitMs > 0) return done(deferred(earliest(waitMs, againInMs)));
     state.decided = status;
+    access.push(await state.releases.noteRejected(status.rollout, log));
     const write = await writeStatus(client, gatewaySync, { status, attempt });
     if (write.kind === 'unchanged') {
       state.decided = gatewaySync.status;
@@ -122,13 +126,14 @@ export class Reconciler {
       this.#record(state, gatewaySync, decision.transitions, log);
       for (const seconds of appliedDelays(gatewaySync.status, status, Date.now())) this.#parts.onApplied(seconds);
       void this.#announcePhase(state, stored, log);
-      await state.revisions.drop(stored, log);
+      access.push(await state.releases.noteResults(stored, log));
+      await state.releases.drop(stored, log);
     }
     commitStatuses.take(key, gatewaySync, decision.commitStatus);
     const resyncMs = this.#parts.resyncMs * (0.5 + Math.random() / 2);
     const announceAt = announcementOf(state, status);
     const announceMs = typeof announceAt === 'number' ? Math.max(0, announceAt - performance.now()) : undefined;
-    const delays = [...accessRetries, retryAfterMs, requeryInMs, againInMs, announceMs];
+    const delays = [...retriesOf(access), retryAfterMs, requeryInMs, againInMs, announceMs];
     return done({ afterMs: earliest(resyncMs, ...delays) });
   }
 
@@ -262,5 +267,7 @@ const announcementOf = ({ announced }: ResourceState, status: GatewaySyncStatus)
 type Outcome = { kind: 'done'; requeue: Requeue } | Extract<StatusWrite, { kind: 'conflict' }>;
 
 const done = (requeue: Requeue): Outcome => ({ kind: 'done', requeue });
+
+const retriesOf = (access: readonly SupplyResult[]) => access.map(({ retryAfterMs }) => retryAfterMs);
 
 const deferred = (afterMs: number) => ({ afterMs, isDeferred: true });

@@ -3,7 +3,7 @@ import { LruMap } from '../../shared/domain/limits/lru-map.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { AgentBinder } from '../agent-access/agent-binder.ts';
 import { NamedSecrets } from '../agent-access/named-secrets.ts';
-import { RevisionKeeper } from '../agent-access/revision-keeper.ts';
+import { ReleaseKeeper } from '../releases/release-keeper.ts';
 import { StatusThrottle } from './status/status-throttle.ts';
 import type { Parts } from './wire-parts.ts';
 
@@ -20,21 +20,21 @@ export class ResourceState {
   readonly requeries = new Requeries();
   readonly binder: AgentBinder;
   readonly secrets: NamedSecrets;
-  readonly revisions: RevisionKeeper;
+  readonly releases: ReleaseKeeper;
   /** The status that was decided last, even if it isn't stored yet. */
   decided: GatewaySyncStatus | undefined;
   /** The events about the last phases: being written, stored, or to be written again at a monotonic time (ms). */
   readonly announced = new LruMap<string, 'writing' | 'stored' | number>(MAX_PHASES);
   #noted: LruMap<string, number> | undefined;
 
-  constructor(key: ObjectKey, { client, caches, enqueue, secretReader, revisionReads }: Parts) {
+  constructor(key: ObjectKey, { client, caches, enqueue, secretReader, syncReads, releases }: Parts) {
     this.binder = new AgentBinder(client);
     this.secrets = new NamedSecrets({
       reader: secretReader,
       cached: () => caches.gatewaySync(key),
       enqueue: () => enqueue(key),
     });
-    this.revisions = new RevisionKeeper(client, revisionReads);
+    this.releases = new ReleaseKeeper(client, { reading: syncReads, cached: () => releases.ownedBy(key) });
   }
 
   /** Notes the subject of an event, such as a foreign repository; false if it had one recently. `now` is monotonic (ms). */

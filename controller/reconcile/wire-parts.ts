@@ -14,8 +14,10 @@ import type { GithubApps } from '../polling/github-app.ts';
 import { gitLimitsOf, HostLimiter, type HostLimits } from '../polling/host-limiter.ts';
 import { Repositories, type RepositoriesOptions } from '../polling/repositories.ts';
 import type { RepositorySource } from '../polling/repository-client.ts';
+import { ReleaseCleanUp } from '../releases/clean-up.ts';
 import type { Caches } from '../watch/caches.ts';
 import { type ObservedPod, ownerOf } from '../watch/observed-pod.ts';
+import { type ObservedRelease, resourceOf } from '../watch/observed-release.ts';
 import { OwnerIndex } from '../watch/owner-index.ts';
 import { EventRecorder } from './events/event-recorder.ts';
 import type { KeyedQueue } from './queue/queue.ts';
@@ -91,8 +93,9 @@ export function wireParts(
       isLabelRequired: config.WEBHOOK_REQUIRE_LABEL,
     },
     secretReader: new SecretReader(client),
-    /** Slots for reading whole revisions, each of up to 1 MiB. */
-    revisionReads: new Slots(1),
+    /** Slots for reading a whole spec.sync, of up to 1 MiB. */
+    syncReads: new Slots(4),
+    releases: new OwnerIndex<ObservedRelease>(resourceOf),
     pods: new OwnerIndex<ObservedPod>(ownerOf),
     missingGateways: new MissingGateways({
       client,
@@ -101,6 +104,7 @@ export function wireParts(
       log,
       periodMs: times.sweepMs,
     }),
+    releaseCleanUp: new ReleaseCleanUp({ client, caches, mayWrite, log }),
     repositories: new Repositories({
       connect,
       limiter,

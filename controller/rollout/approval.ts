@@ -13,7 +13,6 @@ import {
 import { waveOf } from '../../shared/domain/rollout/waves.ts';
 import { currentWave } from './admission.ts';
 import type { Facts } from './facts.ts';
-import type { Rollout } from './moves.ts';
 import { isPreviewed, lastReportAt, type PreviewedGateway, previewOf, previewsOf } from './preview.ts';
 import type { RolloutInput } from './rollout-input.ts';
 
@@ -60,7 +59,7 @@ export function showsNoChanges(rollout: RolloutStatus, { previewMs }: RolloutInp
  * even if their gateways have the release by now, and the ones that gateways report at present. If no gateway has reported
  * yet, the approval waits for the first report, but not longer than a preview can take.
  */
-export function withApproval(rollout: Rollout, release: Release | undefined, input: RolloutInput): Rollout {
+export function withApproval(rollout: RolloutStatus, release: Release | undefined, input: RolloutInput): RolloutStatus {
   const { handled } = rollout;
   const preview = release && previewOf(release, rollout);
   if (!preview?.endedAt) return rollout;

@@ -171,7 +171,7 @@ function ignoredOrders(rollout: RolloutStatus): string[] {
     : 'no release of this commit waited';
   const words = {
     approve: `sync.io/approve: ${approve} had no effect because ${why}; set COMMIT/REVISION`,
-    rollback: `sync.io/rollback: ${rollback} had no effect because status.history had no such commit to roll back to`,
+    rollback: `sync.io/rollback: ${rollback} had no effect because no other release of this name was complete, or no earlier one has the result Complete`,
     'retry-rollout': `sync.io/retry-rollout: ${retry} had no effect because no such commit failed or was rolled back`,
   };
   return ignored.map((order) => words[order]);

@@ -3,13 +3,13 @@ import { isOnRelease } from '../../shared/domain/rollout/releases.ts';
 import { isWithin, waveOf } from '../../shared/domain/rollout/waves.ts';
 import { type Admission, currentWave, hadGateways, isReleasedIn } from './admission.ts';
 import { createdAfter, hasRelease, isVerified, isYoung, unreadyBefore } from './judge-gateway.ts';
-import type { Move, Rollout } from './moves.ts';
+import type { Move } from './moves.ts';
 import { previewOf, previewsOf, unchangedIn } from './preview.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
 /** The standing of all gateways and waves in a rollout, computed once for each move of the machine. */
 export interface Facts {
-  rollout: Rollout;
+  rollout: RolloutStatus;
   input: RolloutInput;
   /** Gateways whose files the release leaves unchanged, including paused ones. They are never verified, or waited for. */
   unchanged: ReadonlySet<RolloutGateway>;
@@ -80,7 +80,7 @@ export type Wait =
 /** A move, or the reason why the machine stays in its phase. */
 export type Next<To extends RolloutPhase = RolloutPhase> = Move<To> | { wait: Wait };
 
-export function factsOf(rollout: Rollout, input: RolloutInput): Facts {
+export function factsOf(rollout: RolloutStatus, input: RolloutInput): Facts {
   const { admission } = rollout;
   const unchanged = unchangedIn(rollout, input.gateways);
   const counted = input.gateways.filter((gateway) => !gateway.isPaused && !unchanged.has(gateway));

@@ -40,9 +40,9 @@ export function tooManyFailed(facts: Facts): Move | undefined {
   const failures = unlessEmpty(rollout.failures?.slice(0, maxFailures + 1));
   if (onFailure !== 'Rollback')
     return { to: 'Stopped', rollout: { ...rollout, failures, givenUp: givenUpWith(rollout, rollout) } };
-  const { nextCommit, nextRevision, failureMessage } = rollout;
+  const { nextCommit, nextRevision, nextRelease, failureMessage } = rollout;
   const back = rollBack(rollout, stableOf(rollout), input);
-  return { to: 'RollingBack', rollout: { ...back, failures, failureMessage, nextCommit, nextRevision } };
+  return { to: 'RollingBack', rollout: { ...back, failures, failureMessage, nextCommit, nextRevision, nextRelease } };
 }
 
 /** Returns the fields that note more failed gateways; undefined if there are none. A failure is final. */

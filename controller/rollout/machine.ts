@@ -1,11 +1,11 @@
-import type { RolloutPhase } from '../../shared/api/rollout.ts';
+import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
 import { isInProgress } from '../../shared/domain/rollout/releases.ts';
 import { currentWave, noteGateways } from './admission.ts';
 import { withApproval } from './approval.ts';
 import { timesOf } from './deadlines.ts';
 import { type Facts, factsOf, type Next } from './facts.ts';
 import { cannotBeDelivered, tooManyFailed } from './give-up.ts';
-import type { Move, Rollout, RolloutState } from './moves.ts';
+import type { Move } from './moves.ts';
 import { candidateOf, judgeNewest } from './newest-release.ts';
 import { noteWait } from './note-wait.ts';
 import { approvalOrdered, retryOrdered, rollbackOrdered, wavesWereEdited } from './orders.ts';
@@ -53,8 +53,8 @@ const MAX_MOVES = 1_000;
  * Computes the next state of a rollout; pure. Undefined if there is nothing to roll out yet. The machine moves until it
  * has to wait. No gateway gets a release before the result is written.
  */
-export function step(before: RolloutState | undefined, received: RolloutInput): RolloutState | undefined {
-  const known = before ? { ...before.rollout, history: before.history } : firstRollout(received);
+export function step(before: RolloutStatus | undefined, received: RolloutInput): RolloutStatus | undefined {
+  const known = before ?? firstRollout(received);
   if (!known) return undefined;
   const { rollout: start, input } = withoutFutureTimes(known, received);
   let rollout = start;
@@ -81,9 +81,9 @@ export function step(before: RolloutState | undefined, received: RolloutInput): 
   throw new Error('a rollout moved without an end');
 }
 
-const enter = ({ to, rollout }: Move, before: Rollout): Rollout => ({ ...(rollout ?? before), phase: to });
+const enter = ({ to, rollout }: Move, before: RolloutStatus): RolloutStatus => ({ ...(rollout ?? before), phase: to });
 
-function firstRollout(input: RolloutInput): Rollout | undefined {
+function firstRollout(input: RolloutInput): RolloutStatus | undefined {
   const first = makeFirst(input);
   return first && { ...first, phase: 'Complete' };
 }
@@ -92,7 +92,7 @@ function firstRollout(input: RolloutInput): Rollout | undefined {
  * Notes what the gateways report, and derives everything by which the phases decide: the preview, then the approval,
  * then the newest release, each of which needs the previous one.
  */
-function observe(rollout: Rollout, input: RolloutInput): Facts {
+function observe(rollout: RolloutStatus, input: RolloutInput): Facts {
   const noted = { ...rollout, admission: noteGateways(rollout.admission, input.gateways, currentWave(rollout)) };
   const candidate = candidateOf(noted, input);
   const newest = judgeNewest(withApproval(withPreview(noted, candidate, input), candidate, input), input);

@@ -11,7 +11,7 @@ import {
 import { waitBefore } from './approval.ts';
 import { type Facts, factsOf, type Wait } from './facts.ts';
 import { stopBefore } from './give-up.ts';
-import type { Move, Rollout } from './moves.ts';
+import type { Move } from './moves.ts';
 import { failuresIn, isPreviewed } from './preview.ts';
 import type { RolloutInput } from './rollout-input.ts';
 import { begin, givenUpWith, isNext, returnToStable } from './transitions.ts';
@@ -30,7 +30,10 @@ function relationOf(rollout: RolloutStatus, input: RolloutInput) {
  * Starts the newest release as soon as the first wave that it changes can begin. Agents that don't support rollouts
  * block both the newest release and one in progress.
  */
-export function judgeNewest(rollout: Rollout, input: RolloutInput): Pick<Facts, 'rollout' | 'start' | 'newestWait'> {
+export function judgeNewest(
+  rollout: RolloutStatus,
+  input: RolloutInput,
+): Pick<Facts, 'rollout' | 'start' | 'newestWait'> {
   const { newest } = input;
   const pods = input.gateways.flatMap(({ isOutdated, name }) => (isOutdated ? name : []));
   const outdated: Wait | undefined = pods.length > 0 ? { kind: 'outdated', pods } : undefined;
@@ -62,7 +65,7 @@ export function judgeNewest(rollout: Rollout, input: RolloutInput): Pick<Facts, 
  * Starts a release. If its preview has shown that it can't be delivered, it stops at once, because gateways that leave
  * an unfinished release have no preview of this one.
  */
-function startOf(release: Release, rollout: Rollout, input: RolloutInput): Move {
+function startOf(release: Release, rollout: RolloutStatus, input: RolloutInput): Move {
   const begun = begin(rollout, release, input);
   const failures = isPreviewed(release, rollout, input) ? failuresIn(rollout, input) : [];
   return failures.length > 0 ? stopBefore(begun, failures) : { to: 'Previewing', rollout: begun };
@@ -85,7 +88,7 @@ export function candidateOf(rollout: RolloutStatus, input: RolloutInput): Releas
  * that it leaves unchanged need no approval or window. A release that can't be delivered begins, and so stops, without
  * waiting for an approval, unless gateways would lose another one.
  */
-function waitToBegin(rollout: Rollout, release: Release, input: RolloutInput): Wait | undefined {
+function waitToBegin(rollout: RolloutStatus, release: Release, input: RolloutInput): Wait | undefined {
   const gateOf = (wave: number): Wait | undefined => {
     const kind = waitBefore(wave, release, { rollout, input });
     return kind && { kind };
@@ -110,8 +113,8 @@ const isOnlyMoved = (rollout: RolloutStatus, { commit, revision }: Release, { is
   commit !== rollout.nextCommit;
 
 /** Notes the release that waits. If it is another one, its wait begins now. */
-function withNext(rollout: Rollout, next: Release | undefined): Rollout {
+function withNext(rollout: RolloutStatus, next: Release | undefined): RolloutStatus {
   const isKnown = next ? isNext(next, rollout) : rollout.nextCommit === undefined;
   const waitsFor = isKnown ? rollout.waitsFor : undefined;
-  return { ...rollout, nextCommit: next?.commit, nextRevision: next?.revision, waitsFor };
+  return { ...rollout, nextCommit: next?.commit, nextRevision: next?.revision, nextRelease: next?.release, waitsFor };
 }

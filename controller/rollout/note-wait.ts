@@ -5,7 +5,6 @@ import { lateAt } from './deadlines.ts';
 import { messageOf, summaryOf } from './explain.ts';
 import type { Facts, Wait } from './facts.ts';
 import { isRolledBack } from './judge-gateway.ts';
-import type { RolloutState } from './moves.ts';
 import { iso, unlessEmpty } from './transitions.ts';
 import { holdersIn } from './wave-messages.ts';
 
@@ -13,17 +12,16 @@ import { holdersIn } from './wave-messages.ts';
  * Notes what a rollout waits for and since when, by which later steps decide (see `isEmptyForLong`), its counts, and its
  * texts. `before` is the previous state.
  */
-export function noteWait(facts: Facts, wait: Wait, before: RolloutStatus): RolloutState {
-  const { rollout: present, input } = facts;
-  const { history, ...rollout } = present;
+export function noteWait(facts: Facts, wait: Wait, before: RolloutStatus): RolloutStatus {
+  const { rollout, input } = facts;
   const shown = unlessEmpty(shownReleases(before, rollout, input.spec));
   const waitsFor = waitsForIn(facts, wait);
   const waitedSince = waitsFor === rollout.waitsFor ? rollout.waitsSince : undefined;
   const waitsSince = waitsFor && (waitedSince ?? iso(input.now));
   const waiting = { ...rollout, ...countsOf(facts), waitsFor, waitsSince, shownReleases: shown };
-  const explained = { ...facts, rollout: { ...waiting, history } };
+  const explained = { ...facts, rollout: waiting };
   const texts = { summary: summaryOf(explained), message: messageOf(explained, wait) };
-  return { history, rollout: withoutUndefined({ ...waiting, ...texts }) };
+  return withoutUndefined({ ...waiting, ...texts });
 }
 
 const WAITS: Partial<Record<Wait['kind'], RolloutWait>> = {

@@ -12,7 +12,7 @@ import {
 import { ALL, NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
 import { currentWave, makeAdmission } from './admission.ts';
 import { approvedRevisionOf, EVERY_CHANGE, showsNoChanges } from './approval.ts';
-import type { Move, Rollout } from './moves.ts';
+import type { Move } from './moves.ts';
 import { previewOf } from './preview.ts';
 import type { RolloutInput } from './rollout-input.ts';
 import { begin, givenUpWith, handledOf, inAnyWave, isNext, rollBack, unlessEmpty } from './transitions.ts';
@@ -21,7 +21,7 @@ import { begin, givenUpWith, handledOf, inAnyWave, isNext, rollBack, unlessEmpty
 // removed can be set again.
 
 /** Notes an approval, with the changes that it applies to if that is all of them. */
-export function approvalOrdered(rollout: Rollout, input: RolloutInput): Move | undefined {
+export function approvalOrdered(rollout: RolloutStatus, input: RolloutInput): Move | undefined {
   const { approved } = input;
   const { handled = {}, phase } = rollout;
   const approvedRevision = approved === undefined ? undefined : approvedRevisionOf(approved, rollout);
@@ -37,7 +37,7 @@ export function approvalOrdered(rollout: Rollout, input: RolloutInput): Move | u
 }
 
 /** Starts an abandoned commit again, or allows it to start. */
-export function retryOrdered(before: Rollout, input: RolloutInput): Move | undefined {
+export function retryOrdered(before: RolloutStatus, input: RolloutInput): Move | undefined {
   const { retry } = input;
   const { handled, phase, commit, givenUp = [] } = before;
   if (retry === handled?.retry) return undefined;
@@ -53,12 +53,13 @@ export function retryOrdered(before: Rollout, input: RolloutInput): Move | undef
   return { to: 'Previewing', rollout: begin({ ...rollout, preview }, releaseOf(rollout), input) };
 }
 
-/** Rolls back to the ordered release, if the history has it. */
-export function rollbackOrdered(before: Rollout, input: RolloutInput): Move | undefined {
+/** Rolls back to the ordered release, if it was complete. */
+export function rollbackOrdered(before: RolloutStatus, input: RolloutInput): Move | undefined {
   const { rollback } = input;
-  const { handled, phase, history } = before;
+  const { handled, phase } = before;
   if (rollback === handled?.rollback) return undefined;
-  const target = rollback === undefined ? undefined : rollbackTarget(rollback, { rollout: before, history });
+  const target =
+    rollback === undefined ? undefined : rollbackTarget(rollback, { rollout: before, completed: input.completed });
   const rollout = noted(before, 'rollback', { rollback }, rollback !== undefined && !target);
   if (!target) return { to: phase, rollout };
   return { to: 'RollingBack', rollout: rollBack(withoutUnseen(rollout, target, input), target, input) };
@@ -68,7 +69,7 @@ export function rollbackOrdered(before: Rollout, input: RolloutInput): Move | un
  * Handles edited waves. No gateway is admitted any longer, because the earlier admissions don't fit, and a rollout in
  * progress begins again at the first wave.
  */
-export function wavesWereEdited(rollout: Rollout, input: RolloutInput): Move | undefined {
+export function wavesWereEdited(rollout: RolloutStatus, input: RolloutInput): Move | undefined {
   const { spec, wavesHash, gateways } = input;
   const isLost = isInProgress(rollout) && currentWave(rollout) === undefined;
   if (rollout.plan === wavesHash && !isLost) return undefined;
@@ -83,11 +84,11 @@ type Handled = NonNullable<RolloutStatus['handled']>;
 
 /** Notes the value of an order, and whether it has no effect. */
 function noted(
-  rollout: Rollout,
+  rollout: RolloutStatus,
   order: NonNullable<Handled['ignored']>[number],
   values: Partial<Handled>,
   isIgnored: boolean,
-): Rollout {
+): RolloutStatus {
   const { handled = {} } = rollout;
   const others = (handled.ignored ?? []).filter((each) => each !== order);
   const ignored = unlessEmpty((isIgnored ? [...others, order] : others).sort());
@@ -95,7 +96,7 @@ function noted(
 }
 
 /** Abandons a commit that arrived together with a rollback order, because the user hasn't seen it in the status yet. */
-function withoutUnseen(rollout: Rollout, target: Release, { newest }: RolloutInput): Rollout {
+function withoutUnseen(rollout: RolloutStatus, target: Release, { newest }: RolloutInput): RolloutStatus {
   const isKnown = !newest || isNext(newest, rollout) || isSame(newest, rollout);
   if (isKnown || isSame(newest, target)) return rollout;
   return { ...rollout, givenUp: givenUpWith(rollout, newest) };

@@ -11,7 +11,6 @@ import {
 } from '../../shared/domain/rollout/releases.ts';
 import { waveOf } from '../../shared/domain/rollout/waves.ts';
 import { unreadyBefore } from './judge-gateway.ts';
-import type { Rollout } from './moves.ts';
 import type { ReportedPreview, RolloutGateway, RolloutInput } from './rollout-input.ts';
 import { iso, unlessEmpty } from './transitions.ts';
 
@@ -75,7 +74,11 @@ export function failuresIn(rollout: RolloutStatus, { spec, gateways }: RolloutIn
  * Starts, updates, or removes the preview of the release that is next. Once a gateway was admitted, the numbers stay as
  * they are, because gateways that get the release report no preview any longer.
  */
-export function withPreview(rollout: Rollout, candidate: Release | undefined, input: RolloutInput): Rollout {
+export function withPreview(
+  rollout: RolloutStatus,
+  candidate: Release | undefined,
+  input: RolloutInput,
+): RolloutStatus {
   const known = candidate && input.previewMs > 0 ? previewOf(candidate, rollout) : undefined;
   if (!candidate || input.previewMs === 0 || isPastPreview(candidate, rollout, known))
     return { ...rollout, preview: known && withLateChanges(known, rollout, input) };

@@ -1,6 +1,6 @@
 import type { RolloutSpec } from '../../shared/api/rollout.ts';
 import type { GatewayPreview } from '../../shared/api/sync-report.ts';
-import type { Release, ReleaseName, ReportedRelease } from '../../shared/domain/rollout/releases.ts';
+import type { CompletedRelease, Release, ReleaseName, ReportedRelease } from '../../shared/domain/rollout/releases.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import type { WindowJudgement } from './windows.ts';
 
@@ -55,7 +55,12 @@ export interface RolloutInput {
   isSameVersion?: boolean;
   /** Release that the gateways have followed, if nothing was rolled out yet. */
   delivered: Release | undefined;
-  /** Revisions that gateways report and that are stored, besides the present one; only for the first state. */
+  /** Releases that were complete, newest first. */
+  completed: readonly CompletedRelease[];
+  /** The newest release with the label Complete, and those with the label Rejected, newest first; for the first state. */
+  lastComplete?: Release | undefined;
+  rejected?: readonly Release[];
+  /** Revisions in stored releases, for the first state. */
   storedRevisions?: readonly string[] | undefined;
   /** Value of the annotation with an approval: see `approvedRevisionOf`. */
   approved: string | undefined;
@@ -63,8 +68,6 @@ export interface RolloutInput {
   rollback: string | undefined;
   retry: string | undefined;
   window: WindowJudgement;
-  /** Commits to keep in the history. */
-  historyLength: number;
   /** `progressDeadline` (ms). */
   deadlineMs: number;
   /** Time to wait for previews (ms); 0 for none. */

@@ -11,14 +11,15 @@ import {
 import { ALL, NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { makeAdmission, noteGateways, withoutEmptied } from './admission.ts';
-import type { Draft, Rollout } from './moves.ts';
+import type { Draft } from './moves.ts';
 import { reportedRelease } from './reported-release.ts';
 import type { RolloutInput } from './rollout-input.ts';
 
-const stableFields = ({ commit, ref, revision }: Release) => ({
+const stableFields = ({ commit, ref, revision, release }: Release) => ({
   stableCommit: commit,
   stableRef: ref,
   stableRevision: revision,
+  stableRelease: release,
 });
 
 /** Formats a time (ms since the epoch) as in the status (RFC 3339). */
@@ -26,14 +27,18 @@ export const iso = (time: number): string => new Date(time).toISOString();
 const noCounts = { admitted: 0, verified: 0, failed: 0, total: 0, summary: '' };
 
 /**
- * Makes the first state, in which the delivered release is complete. The release that most gateways report takes
- * precedence, because a status can get lost; the newest commit then goes through the waves. Earlier orders are ignored,
- * except for an approval that names its release.
+ * Makes the first state, in which the delivered release is complete. The newest complete release, or the one that most
+ * gateways report, takes precedence, because a status can get lost; the newest commit then goes through the waves.
+ * Rejected releases stay abandoned. Earlier orders are ignored, except for an approval that names its release.
  */
 export function makeFirst(input: RolloutInput): Draft | undefined {
   const { approved = '', rollback, retry } = input;
   const isNamed = parseReleaseName(approved)?.revision !== undefined;
-  const release = reportedRelease(input) ?? input.delivered ?? input.newest;
+  const reports = input.gateways.flatMap(({ report }) => (report?.commit === undefined ? [] : report));
+  // Reports without a revision are from gateways that followed no rollout. No single gateway can make this up.
+  const followedNone = reports.length > 0 && reports.every(({ revision }) => revision === undefined);
+  const complete = followedNone ? undefined : input.lastComplete;
+  const release = complete ?? reportedRelease(input) ?? input.delivered ?? input.newest;
   if (!release) return undefined;
   return {
     // Reports may remain from rollouts before `spec.rollout` was removed; none of them had this number.
@@ -43,6 +48,7 @@ export function makeFirst(input: RolloutInput): Draft | undefined {
     ...stableFields(release),
     startedAt: iso(input.now),
     plan: input.wavesHash,
+    givenUp: unlessEmpty(rejectedIn(input)),
     admission: makeAdmission(input.spec, input.gateways, { admitted: ALL }),
     handled: handledOf({
       approve: isNamed ? undefined : input.approved,
@@ -54,8 +60,14 @@ export function makeFirst(input: RolloutInput): Draft | undefined {
     shownReleases: input.gateways.some(({ report }) => report?.rollout !== undefined)
       ? [entryOf({ commit: ANY, revision: ANY })]
       : undefined,
-    history: remembered([], release, { input }),
   };
+}
+
+/** Returns the last releases that were rejected; the newest one must be among them, or it would start by itself. */
+function rejectedIn({ rejected = [], newest }: RolloutInput): string[] {
+  const isNewest = (release: Release) => Number(newest !== undefined && isSame(release, newest));
+  const awaitedFirst = rejected.toSorted((a, b) => isNewest(b) - isNewest(a));
+  return [...new Set(awaitedFirst.map(entryOf))].slice(0, MAX_GIVEN_UP);
 }
 
 /** Returns the handled orders; undefined if there are none. */
@@ -67,27 +79,13 @@ export function handledOf(orders: NonNullable<RolloutStatus['handled']>): Rollou
 /** Status fields with empty lists are absent. */
 export const unlessEmpty = <T>(list: T[] | undefined): T[] | undefined => (list?.length ? list : undefined);
 
-/**
- * Adds a completed release to the history: the newest first, each once. The release that the gateways had before is
- * second; after a rollback it isn't the newest of the others.
- */
-function remembered(
-  history: Rollout['history'],
-  release: Release,
-  { input: { now, historyLength }, before }: { input: RolloutInput; before?: Release },
-): Rollout['history'] {
-  const isBefore = (entry: Release) => Number(before !== undefined && isSame(entry, before));
-  const others = history.filter((entry) => !isSame(entry, release)).sort((a, b) => isBefore(b) - isBefore(a));
-  return [{ ...releaseOf(release), time: iso(now) }, ...others].slice(0, historyLength);
-}
-
 /** Returns a preview for edited waves: a gateway that reported a change and is gone can belong to any of them. */
 export function inAnyWave(preview: RolloutStatus['preview'], admission: RolloutStatus['admission']) {
   return preview?.changedWaves ? { ...preview, changedWaves: admission.map(({ wave }) => wave).sort() } : preview;
 }
 
 /** Fields with which every rollout starts. Handled orders are kept. */
-function renewed(rollout: Rollout, { spec, gateways, wavesHash, now }: RolloutInput, admitted: string) {
+function renewed(rollout: RolloutStatus, { spec, gateways, wavesHash, now }: RolloutInput, admitted: string) {
   const { admission: before } = rollout;
   const admission = makeAdmission(spec, gateways, { admitted, before });
   return {
@@ -100,7 +98,6 @@ function renewed(rollout: Rollout, { spec, gateways, wavesHash, now }: RolloutIn
     preview: wavesHash === rollout.plan ? rollout.preview : inAnyWave(rollout.preview, admission),
     nextPreviewAt: rollout.nextPreviewAt,
     handled: rollout.handled,
-    history: rollout.history,
   };
 }
 
@@ -108,7 +105,7 @@ function renewed(rollout: Rollout, { spec, gateways, wavesHash, now }: RolloutIn
  * Starts a release at the first wave, with no gateways admitted. Its preview comes first, which may be over already.
  * Other abandoned releases stay abandoned.
  */
-export function begin(rollout: Rollout, release: Release, input: RolloutInput): Draft {
+export function begin(rollout: RolloutStatus, release: Release, input: RolloutInput): Draft {
   const next = renewed(rollout, input, NO_GATEWAY);
   const [{ wave = '' } = {}] = next.admission;
   const givenUp = unlessEmpty(rollout.givenUp?.filter((entry) => entry !== entryOf(release)));
@@ -116,15 +113,14 @@ export function begin(rollout: Rollout, release: Release, input: RolloutInput): 
 }
 
 /** Completes a newest release that is the stable one: all gateways can have it at once. */
-export function returnToStable(rollout: Rollout, input: RolloutInput): Draft {
+export function returnToStable(rollout: RolloutStatus, input: RolloutInput): Draft {
   return { ...renewed(rollout, input, ALL), ...stableOf(rollout), givenUp: rollout.givenUp };
 }
 
 /**
- * Rolls all gateways back to a release of the history, which stays unchanged. The abandoned release is remembered, so
- * that it isn't retried.
+ * Rolls all gateways back to a release that was complete. The abandoned release is remembered, so that it isn't retried.
  */
-export function rollBack(rollout: Rollout, target: Release, input: RolloutInput): Draft {
+export function rollBack(rollout: RolloutStatus, target: Release, input: RolloutInput): Draft {
   // If the target is the release that was rolled back, the gateways leave the stable release, which they have now.
   const left = isSame(target, rollout) ? stableOf(rollout) : releaseOf(rollout);
   const givenUp = leftFor(target, rollout, input);
@@ -167,8 +163,8 @@ export const isNext = ({ commit, revision }: Release, { nextCommit, nextRevision
   commit === nextCommit && revision === nextRevision;
 
 /** Completes a rollout: its release becomes the stable one. */
-export function complete(rollout: Rollout, input: RolloutInput): Draft {
-  const { preview, total, history } = rollout;
+export function complete(rollout: RolloutStatus, input: RolloutInput): Draft {
+  const { preview, total } = rollout;
   const all = rollout.admission.map((entry) => ({ ...entry, admitted: ALL }));
   return {
     ...rollout,
@@ -180,6 +176,5 @@ export function complete(rollout: Rollout, input: RolloutInput): Draft {
     total: preview ? 0 : total,
     ...stableFields(rollout),
     admission: noteGateways(all, input.gateways),
-    history: remembered(history, rollout, { input, before: stableOf(rollout) }),
   };
 }

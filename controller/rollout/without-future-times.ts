@@ -1,4 +1,4 @@
-import type { Rollout } from './moves.ts';
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import type { RolloutInput } from './rollout-input.ts';
 import { iso } from './transitions.ts';
 
@@ -6,7 +6,10 @@ import { iso } from './transitions.ts';
  * Replaces times in the future. The API server's clock may be ahead of ours, and ours may have been set back. No
  * deadline takes longer than it should because of that.
  */
-export function withoutFutureTimes(before: Rollout, received: RolloutInput): { rollout: Rollout; input: RolloutInput } {
+export function withoutFutureTimes(
+  before: RolloutStatus,
+  received: RolloutInput,
+): { rollout: RolloutStatus; input: RolloutInput } {
   const { now, previewIntervalMs } = received;
   const { preview, inProgress } = before;
   const rollout = {

@@ -1,14 +1,22 @@
 import { once } from 'node:events';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { AGENT_LABEL } from '../../shared/api/names.ts';
+import type { SyncRelease } from '../../shared/api/sync-release.ts';
 import type { SyncReport } from '../../shared/api/sync-report.ts';
 import { keyOf } from '../../shared/domain/kubernetes/object-name.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { type Change, type ObjectKey, Reflector } from '../../shared/io/kubernetes/reflector.ts';
-import { corePath, gatewaySyncPath, groupPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
+import {
+  corePath,
+  gatewaySyncPath,
+  groupPath,
+  syncReleasePath,
+  syncReportPath,
+} from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from './observed-gateway-sync.ts';
 import { type ObservedPod, type Pod, projectPod } from './observed-pod.ts';
+import { type ObservedRelease, projectRelease } from './observed-release.ts';
 import { isReportOf, type ObservedReport, projectReport } from './observed-report.ts';
 import {
   type ObservedRoleBinding,
@@ -23,6 +31,7 @@ import { StringPool } from './string-pool.ts';
 export interface CacheListeners {
   onGatewaySync: (change: Change<ObservedGatewaySync>) => void;
   onPod: (change: Change<ObservedPod>) => void;
+  onRelease: (change: Change<ObservedRelease>) => void;
   onReport: (change: Change<ObservedReport>) => void;
   onRoleBinding: (change: Change<ObservedRoleBinding>) => void;
 }
@@ -44,9 +53,10 @@ const LARGE_OBJECTS_PAGE = 25;
 
 type AnyReflector = Pick<Reflector<GatewaySync, unknown>, 'hasSynced' | 'stuckForMs' | 'firstSync' | 'run'>;
 
-/** The controller's current view of the cluster: GatewaySyncs, injected pods, reports, and role bindings. */
+/** The controller's current view of the cluster: GatewaySyncs, releases, injected pods, reports, and role bindings. */
 export class Caches {
   readonly #gatewaySyncs: Reflector<GatewaySync, ObservedGatewaySync>[] = [];
+  readonly #releases: Reflector<SyncRelease, ObservedRelease>[] = [];
   readonly #pods: Reflector<Pod, ObservedPod>[] = [];
   readonly #reports: Reflector<SyncReport, ObservedReport>[] = [];
   readonly #roleBindings: Reflector<RoleBinding, ObservedRoleBinding>[] = [];
@@ -76,6 +86,15 @@ export class Caches {
             projectGatewaySync(object, previous, serverTime()),
           ),
           onChange: listeners.onGatewaySync,
+        }),
+      );
+      this.#releases.push(
+        new Reflector({
+          ...watchOf('syncreleases'),
+          path: syncReleasePath(namespace),
+          pageSize: LARGE_OBJECTS_PAGE,
+          project: compact(projectRelease),
+          onChange: listeners.onRelease,
         }),
       );
       this.#pods.push(
@@ -126,7 +145,7 @@ export class Caches {
   /** Runs all watches until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const stopped = once(signal, 'abort');
-    const others = [...this.#gatewaySyncs, ...this.#pods, ...this.#roleBindings];
+    const others = [...this.#gatewaySyncs, ...this.#releases, ...this.#pods, ...this.#roleBindings];
     await Promise.all([
       ...others.map((loop) => loop.run(signal)),
       // Only a limited number of reports is kept without their pods.
@@ -153,6 +172,10 @@ export class Caches {
 
   *gatewaySyncs(): Iterable<ObservedGatewaySync> {
     for (const reflector of this.#gatewaySyncs) yield* reflector.store.values();
+  }
+
+  *releases(): Iterable<ObservedRelease> {
+    for (const reflector of this.#releases) yield* reflector.store.values();
   }
 
   report(key: ObjectKey): ObservedReport | undefined {
@@ -189,7 +212,7 @@ export class Caches {
   }
 
   get #all(): AnyReflector[] {
-    return [...this.#gatewaySyncs, ...this.#pods, ...this.#reports, ...this.#roleBindings];
+    return [...this.#gatewaySyncs, ...this.#releases, ...this.#pods, ...this.#reports, ...this.#roleBindings];
   }
 }
 

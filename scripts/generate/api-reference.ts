@@ -1,7 +1,8 @@
 import type { GenericSchema } from 'valibot';
 import { gatewaySyncSpecSchema } from '../../shared/api/gateway-sync.ts';
 import { gatewaySyncStatusSchema } from '../../shared/api/gateway-sync-status.ts';
-import { API_VERSION, GATEWAY_SYNC, SYNC_REPORT } from '../../shared/api/group.ts';
+import { API_VERSION, GATEWAY_SYNC, SYNC_RELEASE, SYNC_REPORT } from '../../shared/api/group.ts';
+import { syncReleaseSpecSchema, syncReleaseStatusSchema } from '../../shared/api/sync-release.ts';
 import { syncReportStatusSchema } from '../../shared/api/sync-report.ts';
 import { type SchemaNode, toStructuralSchema } from './json-schema.ts';
 
@@ -62,7 +63,7 @@ function sectionsOf(name: string, schema: GenericSchema): string[] {
   ];
 }
 
-/** Generates the reference of both kinds as Markdown. */
+/** Generates the reference of all kinds as Markdown. */
 export function generateApiReference(): Record<string, string> {
   const sections = [
     '<!-- Generated from shared/api: run npm run generate. -->',
@@ -73,6 +74,12 @@ export function generateApiReference(): Record<string, string> {
     `## ${GATEWAY_SYNC.kind}: status`,
     'The controller is the only writer.',
     ...sectionsOf('status', gatewaySyncStatusSchema),
+    `## ${SYNC_RELEASE.kind}: spec`,
+    'The controller is the only writer. The spec never changes.',
+    ...sectionsOf('spec', syncReleaseSpecSchema),
+    `## ${SYNC_RELEASE.kind}: status`,
+    'A result: status.rollout of the GatewaySync decides.',
+    ...sectionsOf('status', syncReleaseStatusSchema),
     `## ${SYNC_REPORT.kind}: status`,
     'The agent of the pod with the same name is the only writer.',
     ...sectionsOf('status', syncReportStatusSchema),

@@ -2,7 +2,8 @@ import { stringify } from 'yaml';
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import { gatewaySyncSpecSchema } from '../../shared/api/gateway-sync.ts';
 import { gatewaySyncStatusSchema } from '../../shared/api/gateway-sync-status.ts';
-import { GATEWAY_SYNC, GROUP, type ResourceNames, SYNC_REPORT, VERSION } from '../../shared/api/group.ts';
+import { GATEWAY_SYNC, GROUP, type ResourceNames, SYNC_RELEASE, SYNC_REPORT, VERSION } from '../../shared/api/group.ts';
+import { syncReleaseSpecSchema, syncReleaseStatusSchema } from '../../shared/api/sync-release.ts';
 import { syncReportStatusSchema } from '../../shared/api/sync-report.ts';
 import { UNOBSERVED } from '../../shared/domain/kubernetes/is-observed.ts';
 import { toStructuralSchema } from './json-schema.ts';
@@ -35,6 +36,16 @@ const syncReportColumns: Column[] = [
   ['Ref', '.status.ref'],
   ['Synced', '.status.time', date],
   ['Commit', '.status.commit', wide],
+  ['Message', '.status.message', wide],
+];
+
+const syncReleaseColumns: Column[] = [
+  ['Phase', '.status.phase'],
+  ['Result', '.metadata.labels.sync\\.io/release', { description: 'Complete, Rejected, or nothing yet' }],
+  ['Ref', '.spec.sources[0].ref'],
+  ['Commit', '.spec.sources[0].commit'],
+  ['Age', '.metadata.creationTimestamp', date],
+  ['Complete', '.status.completedAt', { ...date, ...wide }],
   ['Message', '.status.message', wide],
 ];
 
@@ -97,6 +108,21 @@ const definitions = {
         metadata: { type: 'object', properties: { name: { type: 'string', maxLength: BOUNDS.name } } },
         spec: toStructuralSchema(gatewaySyncSpecSchema),
         status: { ...toStructuralSchema(gatewaySyncStatusSchema), default: { observedGeneration: UNOBSERVED } },
+      },
+    },
+    subresources: { status: {} },
+  }),
+  [SYNC_RELEASE.plural]: customResourceDefinition(SYNC_RELEASE, {
+    columns: syncReleaseColumns,
+    schema: {
+      description:
+        'A SyncRelease is a commit with the spec.sync that belongs to it, as the controller rolls it out in waves. Only the controller writes it.',
+      required: ['spec'],
+      properties: {
+        ...identity,
+        metadata: { type: 'object' },
+        spec: toStructuralSchema(syncReleaseSpecSchema),
+        status: toStructuralSchema(syncReleaseStatusSchema),
       },
     },
     subresources: { status: {} },

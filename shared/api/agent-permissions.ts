@@ -1,4 +1,4 @@
-import { GATEWAY_SYNC, GROUP, SYNC_REPORT } from './group.ts';
+import { GATEWAY_SYNC, GROUP, SYNC_RELEASE, SYNC_REPORT } from './group.ts';
 
 /**
  * Permissions of agents in their namespace, as rules of a role. The ClusterRole of the chart grants exactly these, and the tests run agents
@@ -7,5 +7,5 @@ import { GATEWAY_SYNC, GROUP, SYNC_REPORT } from './group.ts';
 export const AGENT_PERMISSIONS = [
   { apiGroups: [GROUP], resources: [GATEWAY_SYNC.plural], verbs: ['get', 'list', 'watch'] },
   { apiGroups: [GROUP], resources: [SYNC_REPORT.plural], verbs: ['get', 'create', 'patch'] },
-  { apiGroups: ['apps'], resources: ['controllerrevisions'], verbs: ['get'] },
+  { apiGroups: [GROUP], resources: [SYNC_RELEASE.plural], verbs: ['get'] },
 ];

@@ -85,6 +85,8 @@ export const BOUNDS = {
   failures: 100,
   /** Gateways in progress whose time is kept; that of others starts at the last admission. */
   inProgress: 100,
-  /** Commits that a resource can roll back to. */
+  /** Releases that a resource can roll back to. */
   history: 20,
+  /** Characters of a release's name: that of its resource, a hyphen, and a number. */
+  releaseName: 74,
 } as const;

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { UNOBSERVED } from '../domain/kubernetes/is-observed.ts';
 import { BOUNDS } from './bounds.ts';
 import { count, integer, list, object, oneOf, text, timestamp } from './fields.ts';
-import { historyEntrySchema, ROLLOUT_PHASES, rolloutStatusSchema } from './rollout.ts';
+import { ROLLOUT_PHASES, rolloutStatusSchema } from './rollout.ts';
 
 const message = (description: string) => text(description, BOUNDS.message);
 
@@ -170,13 +170,6 @@ export const gatewaySyncStatusSchema = object('Last observed state.', {
   ),
   gateways: v.optional(gatewayCountsSchema),
   rollout: v.optional(rolloutStatusSchema),
-  history: v.optional(
-    list(
-      historyEntrySchema,
-      BOUNDS.history,
-      'Commits that all gateways had verified, newest first. Each commit is followed by its predecessor. A rollback removes no entry: the current entry is the one that matches rollout.stableCommit and rollout.stableRevision.',
-    ),
-  ),
   announced: v.optional(
     object('The last phase of a rollout that was announced with an event, as of the last write of the status.', {
       number: count('Sequence number of the rollout.'),

@@ -281,7 +281,7 @@ export const gatewaySyncSpecSchema = object('Desired state of the gateways.', {
     integer(
       0,
       BOUNDS.history,
-      'Maximum number of verified commits in status.history to roll back to, if spec.rollout is set. If omitted, 10.',
+      'Maximum number of complete releases to keep for rollbacks, if spec.rollout is set. If omitted, 10.',
     ),
   ),
   paused: v.optional(flag('Pause the whole resource: nothing is resolved or applied.'), false),

@@ -4,7 +4,7 @@ export const GROUP = 'sync.io';
 /** The only served and stored version. */
 export const VERSION = 'v1alpha1';
 
-/** `apiVersion` of every GatewaySync and SyncReport. */
+/** `apiVersion` of all custom resources. */
 export const API_VERSION = `${GROUP}/${VERSION}`;
 
 /** Names of a custom resource in its CRD. */
@@ -17,3 +17,4 @@ function namesOf(kind: string, shortName: string) {
 
 export const GATEWAY_SYNC = namesOf('GatewaySync', 'gsync');
 export const SYNC_REPORT = namesOf('SyncReport', 'sreport');
+export const SYNC_RELEASE = namesOf('SyncRelease', 'srelease');

@@ -35,7 +35,7 @@ export const NO_REPOSITORY = '-';
 export const ROLLOUT_ANNOTATIONS = {
   /** A commit that is approved for waves with approval. */
   approve: 'sync.io/approve',
-  /** `previous`, or a commit of `status.history`. */
+  /** `previous`, or the name of a SyncRelease that was complete. */
   rollback: 'sync.io/rollback',
   /** A commit whose rollout stopped or was rolled back. */
   retry: 'sync.io/retry-rollout',
@@ -52,6 +52,9 @@ export const FIRST_AGENT_WITH_ROLLOUTS = '0.1.0';
 
 /** First agent version that previews a change before it is rolled out. */
 export const FIRST_AGENT_WITH_PREVIEWS = '0.1.0';
+
+/** Label of a SyncRelease with its result, and the one with the name of its GatewaySync. */
+export const RELEASE_LABELS = { result: 'sync.io/release', crName: 'sync.io/cr-name' } as const;
 
 /** Label that the injector adds to a pod so that the controller finds it. */
 export const AGENT_LABEL = 'sync.io/agent';

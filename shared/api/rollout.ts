@@ -83,12 +83,14 @@ export type RolloutWait = (typeof ROLLOUT_WAITS)[number];
 
 const commit = (description: string) => text(description, 64);
 const revision = (description: string) => text(description, 64);
+const releaseName = (description: string) => text(description, BOUNDS.releaseName);
 
 /** A commit, and what belongs to it. */
 const releaseFields = (description: string) => ({
   commit: commit(description),
   ref: text('The ref that resolved to the commit.', BOUNDS.ref),
   revision: revision('Revision of spec.sync that belongs to the commit.'),
+  release: v.optional(releaseName('Name of the SyncRelease with the commit and this revision.')),
 });
 
 const boundary = (description: string) => text(description, 32);
@@ -142,9 +144,8 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
     ),
   ),
   waitsSince: v.optional(timestamp('Time when that wait began.')),
-  nextRevision: v.optional(
-    revision('Revision of spec.sync that belongs to nextCommit or, without one, that is kept for the next release.'),
-  ),
+  nextRelease: v.optional(releaseName('Name of the SyncRelease with nextCommit.')),
+  nextRevision: v.optional(revision('Revision of spec.sync that belongs to nextCommit.')),
   shownReleases: v.optional(
     list(
       text('A commit and a revision.', 128),
@@ -157,6 +158,15 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
   ),
   stableRef: text('The ref that resolved to the stable commit.', BOUNDS.ref),
   stableRevision: revision('Revision of spec.sync that belongs to the stable commit.'),
+  stableRelease: v.optional(releaseName('Name of the SyncRelease with the stable commit.')),
+  lastNumber: v.optional(count('Number of the newest release. It is not used again.')),
+  earlierCommits: v.optional(
+    list(
+      commit('A commit.'),
+      BOUNDS.history,
+      'Commits of other complete releases, those that were not rejected first. Gateways keep them, so a rollback needs no git server.',
+    ),
+  ),
   message: v.optional(
     text('Gateways or conditions that the rollout waits for, with the reason and the time.', BOUNDS.message),
   ),
@@ -246,11 +256,3 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
 });
 
 export type RolloutStatus = v.InferOutput<typeof rolloutStatusSchema>;
-
-/** An entry of `status.history`. */
-export const historyEntrySchema = v.object({
-  ...releaseFields('A commit whose rollout was complete.'),
-  time: timestamp('Time when the rollout was complete.'),
-});
-
-export type HistoryEntry = v.InferOutput<typeof historyEntrySchema>;

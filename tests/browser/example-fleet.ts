@@ -9,15 +9,22 @@ import { apply, callApi, mergePatch } from '../support/cluster.ts';
 import { applyGatewaySync, SYNC } from '../support/gateway-syncs.ts';
 import { gatewayCountsOf, gatewaySyncOf, rolloutStatusOf } from '../support/objects.ts';
 import { digestFor } from '../support/planned-fleet.ts';
+import { writeReleases } from '../support/sync-releases.ts';
 
 export const OLD = '91fd03aac1d2b3e4f5061728394a5b6c7d8e9f00';
 export const NEW = '3f2a91bc64d07c1f9f5b1e8a0c52d9b7e6a1f430';
-/** Of the spec as it is stored, with its defaults. */
+/** The revision of the spec as it is stored, with its defaults. */
 export const revision = syncRevision(gatewaySyncOf({ spec: { sync: SYNC } }).spec.sync);
 
 type Gateway = NonNullable<GatewaySyncStatus['discoveredGateways']>[number];
 
 export const minutesAgo = (minutes: number): string => new Date(Date.now() - minutes * 60_000).toISOString();
+
+/** Makes the results of a release that all gateways had, and that they left in a rollback. */
+const completed = (minutes: number) =>
+  ({ result: 'Complete', status: { phase: 'Complete', completedAt: minutesAgo(minutes) } }) as const;
+const rejected = (minutes: number) =>
+  ({ result: 'Rejected', status: { phase: 'RolledBack', completedAt: minutesAgo(minutes) } }) as const;
 
 /** Makes the status of a rollout from `OLD` to `NEW`. */
 export const releaseOf = (changes: Partial<RolloutStatus>): RolloutStatus =>
@@ -101,6 +108,8 @@ export async function writeRolledBack({ namespace, name }: { namespace: string; 
   const message = `the gateways were rolled back to commit ${OLD}; to retry ${NEW.slice(0, 8)}, set sync.io/retry-rollout: ${NEW}, or push a new commit`;
   const rollout = releaseOf({
     number: 5,
+    release: `${name}-5`,
+    stableRelease: `${name}-4`,
     phase: 'RolledBack',
     summary: 'rolled back',
     message,
@@ -115,12 +124,12 @@ export async function writeRolledBack({ namespace, name }: { namespace: string; 
   });
   for (const { podName, syncedCommit } of gateways)
     await writeReport(namespace, podName, { commit: syncedCommit, rollout: 5 });
-  const history = [
-    { commit: NEW, ref: 'main', revision, time: minutesAgo(9) },
-    { commit: OLD, ref: 'v1.3.0', revision, time: minutesAgo(90) },
-  ];
-  const status = { ...statusOf(gateways, ['False', 'RolloutRolledBack', message]), rollout, history };
+  const status = { ...statusOf(gateways, ['False', 'RolloutRolledBack', message]), rollout };
   await writeResource({ namespace, name }, { status, spec: { rollout: { waves: plan } } });
+  await writeReleases({ namespace, name }, [
+    { number: 4, commit: OLD, ref: 'v1.3.0', ...completed(90) },
+    { number: 5, commit: NEW, ...rejected(9) },
+  ]);
   return [NEW, OLD] as const;
 }
 
@@ -139,6 +148,8 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
   const counts = { total: 26, reported: 26, unchanged: 5, failing: 0, files: 21 };
   const rollout = releaseOf({
     number: 4,
+    release: `${name}-4`,
+    stableRelease: `${name}-3`,
     phase: 'Progressing',
     wave: 'early',
     summary: 'early 4/10',
@@ -187,11 +198,6 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
   }
   const busy = gateways.filter((gateway) => isIn(gateway, admitted) && !isIn(gateway, 6)).map(({ name }) => name);
   const message = `waiting for ${busy.join(' and ')} in wave early since ${minutesAgo(2).replace(/\.\d+/, '')}`;
-  const history = [
-    { commit: OLD, ref: 'v1.3.0', revision, time: minutesAgo(3_100) },
-    { commit: 'c77ab0193f1e2d3c4b5a69788796a5b4c3d2e1f0', ref: 'v1.2.9', revision, time: minutesAgo(11_800) },
-    { commit: '5d20e6f10a9b8c7d6e5f40312213f4e5d6c7b8a9', ref: 'v1.2.8', revision, time: minutesAgo(22_300) },
-  ];
   await writeResource(
     { namespace, name },
     {
@@ -199,12 +205,17 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
       status: {
         ...statusOf(placed, ['Unknown', 'RolloutProgressing', message]),
         rollout: { ...rollout, message },
-        history,
         lastSyncTime: minutesAgo(16),
         lastPush: { ref: 'refs/heads/main', at: minutesAgo(16.02), outcome: 'Applied' },
       },
     },
   );
+  await writeReleases({ namespace, name }, [
+    { number: 1, commit: '5d20e6f10a9b8c7d6e5f40312213f4e5d6c7b8a9', ref: 'v1.2.8', ...completed(22_300) },
+    { number: 2, commit: 'c77ab0193f1e2d3c4b5a69788796a5b4c3d2e1f0', ref: 'v1.2.9', ...completed(11_800) },
+    { number: 3, commit: OLD, ref: 'v1.3.0', ...completed(3_100) },
+    { number: 4, commit: NEW, status: { phase: 'Progressing' } },
+  ]);
 }
 
 /** Writes a fleet in which each GatewaySync is in a different state. */

@@ -71,7 +71,6 @@ export async function writeLargeFleet({ namespace, name, count }: { namespace: s
     ...statusOf(gateways, ['Unknown', 'RolloutProgressing', message]),
     discoveredGateways: first.slice(0, LISTED).sort((a, b) => (a.podName < b.podName ? -1 : 1)),
     rollout,
-    history: [{ commit: OLD, ref: 'v1.3.0', revision, time: minutesAgo(3_100) }],
   };
   await writeResource({ namespace, name }, { status, spec: { rollout: { waves } } });
   return { failed };

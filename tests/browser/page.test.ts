@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, suite, type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { connectCluster, createNamespace } from '../support/cluster.ts';
+import { untilGatewaySync } from '../support/gateway-syncs.ts';
 import { startUi } from '../support/start-ui.ts';
 import { until } from '../support/until.ts';
 import { viewerOf } from '../support/viewer-of.ts';
@@ -201,8 +202,42 @@ suite('the page of kubectl stoker ui', { skip: skipWithoutChromium, concurrency:
       (await page.locator('#says').textContent()) ?? '',
       /rolled back to commit 91fd03aa; to retry 3f2a91bc, run kubectl stoker retry plant, or/,
     );
-    await page.getByRole('button', { name: `Roll forward to ${left.slice(0, 8)}` }).click();
+    await page.getByRole('button', { name: 'Roll forward to release 5' }).click();
     await page.getByRole('dialog').getByText('roll forward from').waitFor();
+  });
+
+  test('shows releases with their results, and rolls back to one by its name', async (t) => {
+    const namespace = await createNamespace(t);
+    const name = 'plant';
+    await writeRolledBack({ namespace, name });
+    const page = await openNamespace(t, namespace);
+    await page.getByRole('link', { name }).click();
+    const releases = page.locator('#history li');
+    await page.locator('#history').getByText('current').waitFor();
+    const shown = await releases.evaluateAll((items) =>
+      items.map((item) => [item.querySelector('b')?.textContent, item.querySelector('small')?.textContent]),
+    );
+    assert.deepEqual(shown, [
+      ['5', 'Rejected, 9 minutes ago'],
+      ['4', 'Complete, 1 hour ago'],
+    ]);
+    assert.deepEqual(await page.locator('#history').getByRole('button', { name: 'Roll' }).count(), 1);
+    await page.getByRole('button', { name: 'Roll forward to release 5' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
+    await untilGatewaySync(
+      { namespace, name },
+      'the order',
+      ({ metadata }) => metadata.annotations?.['sync.io/rollback'] === 'plant-5',
+    );
+  });
+
+  test('shows which permission the history needs', async (t) => {
+    const namespace = await createNamespace(t);
+    await writeRolledBack({ namespace, name: 'plant' });
+    const page = await openNamespace(t, namespace, { kubeconfig: await viewerOf(namespace) });
+    await page.getByRole('link', { name: 'plant' }).click();
+    await page.locator('#history').getByText('SyncReleases').waitFor();
+    await page.getByRole('alert').getByText('not allowed to list SyncReleases').waitFor();
   });
 
   test('shortens every commit, and copies the full one', async (t) => {

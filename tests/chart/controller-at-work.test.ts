@@ -11,6 +11,28 @@ import { until } from '../support/until.ts';
 import { installRights } from './support/install-rights.ts';
 import { environmentOf, pick, render } from './support/render.ts';
 
+/** Rolls out two releases, of which only the newest is kept, and deletes their resource. */
+async function writesReleases(namespace: string, repo: string): Promise<void> {
+  const address = { namespace, name: 'waves' };
+  const profiles = (destination: string) => ({ default: { mappings: [{ source: 'config', destination }] } });
+  const template = '{range .items[*]}{.metadata.name} {.metadata.labels.sync\\.io/release} {.status.phase} {end}';
+  const untilReleases = (expected: string) =>
+    until(() => kubectl('get', 'syncreleases', '--namespace', namespace, `--output=jsonpath=${template}`), {
+      describe: `the releases ${expected}`,
+      accept: (found) => found.trim() === expected,
+    });
+  for (const number of [1, 2]) {
+    await applyGatewaySync(
+      address,
+      { repo },
+      { history: 0, rollout: {}, sync: { profiles: profiles(`to-${number}`) } },
+    );
+    await untilReleases(`waves-${number} Complete Complete`);
+  }
+  await kubectl('delete', 'gatewaysync/waves', '--namespace', namespace);
+  await untilReleases('');
+}
+
 test('the controller does all its work with the permissions and the environment from the chart', async (t) => {
   const namespace = await createNamespace(t);
   const values = {
@@ -56,6 +78,7 @@ test('the controller does all its work with the permissions and the environment 
   await until(() => read('{.webhooks[0].clientConfig.caBundle}', `mutatingwebhookconfiguration/${namespace}-webhook`), {
     describe: 'a CA in the configuration of the webhook',
   });
+  await writesReleases(namespace, repository.url);
   assert.match(await read('{.spec.holderIdentity}', `lease/${namespace}-controller`), /^controller-0_/);
   assert.doesNotMatch(controller.output, /forbidden/i);
 });

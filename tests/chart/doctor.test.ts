@@ -59,7 +59,7 @@ function installed(objects: Rendered[]): Survey {
     cluster: {
       server: seen({ gitVersion: 'v1.36.3' }),
       groupVersions: seen(['v1alpha1']),
-      resources: seen(['gatewaysyncs', 'syncreports']),
+      resources: seen(['gatewaysyncs', 'syncreleases', 'syncreports']),
       crds: seen(
         allOf('CustomResourceDefinition').map((object) => ({
           ...object,

@@ -112,7 +112,7 @@ suite('install.yaml', () => {
     const names = Object.keys(await installation.snapshot());
     assert.deepEqual(
       names.filter((name) => !name.includes(` ${NAMESPACE}/`)),
-      ['gatewaysyncs', 'syncreports'].map((plural) => `CustomResourceDefinition /${plural}.sync.io`),
+      ['gatewaysyncs', 'syncreleases', 'syncreports'].map((plural) => `CustomResourceDefinition /${plural}.sync.io`),
     );
   });
 

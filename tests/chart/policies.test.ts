@@ -163,44 +163,109 @@ test("the controller can write only the agent's RoleBindings", async () => {
   await client.delete(`${path}/sync-agent-x`);
 });
 
-test('the controller can write the revisions of GatewaySyncs, but not those of a StatefulSet', async () => {
-  const client = await clientFor({ namespace, serviceAccount: namespace });
-  const path = groupPath('apps/v1', 'controllerrevisions', namespace);
-  const labels = { app: 'web' };
-  const template = { metadata: { labels }, spec: { containers: [{ name: 'web', image: 'web:1' }] } };
-  await apply({
-    apiVersion: 'apps/v1',
-    kind: 'StatefulSet',
-    metadata: { namespace, name: 'site' },
-    spec: { replicas: 0, selector: { matchLabels: labels }, template, serviceName: 'web' },
-  });
-  // The garbage collector deletes objects whose owners don't exist.
-  const administrator = await connectAdministrator();
-  const ownerOf = async (apiVersion: string, kind: string, plural: string) => {
-    const found = await administrator.getAs<Rendered>(groupPath(apiVersion, plural, namespace, 'site'));
-    return { apiVersion, kind, name: 'site', uid: found.metadata.uid, controller: true };
-  };
-  const gatewaySync = await ownerOf('sync.io/v1alpha1', 'GatewaySync', 'gatewaysyncs');
-  const statefulSet = await ownerOf('apps/v1', 'StatefulSet', 'statefulsets');
-  const revision = (name: string, owners: object[]) => ({
-    apiVersion: 'apps/v1',
-    kind: 'ControllerRevision',
-    metadata: { name, namespace, ownerReferences: owners },
-    data: {},
-    revision: 1,
-  });
-  const create = (body: object) => client.create(path, body, { query: { dryRun: 'All' } });
-  const words = /only ControllerRevisions that a GatewaySync owns/;
+const releases = groupPath('sync.io/v1alpha1', 'syncreleases', namespace);
+const mappings = [{ source: 'config', destination: 'config' }];
+const contents = {
+  sources: [{ name: 'main', repo: 'https://git.test/site.git', ref: 'main', commit: 'a'.repeat(40) }],
+  sync: { profiles: { default: { mappings } } },
+};
 
-  await untilRefused(() => create(revision('site-sync-a', [statefulSet])), words);
-  await refused(create(revision('site-sync-a', [])), words);
-  await refused(create(revision('site-sync-a', [{ ...gatewaySync, controller: false }])), words);
-  await refused(create(revision('site-sync-a', [{ ...gatewaySync, apiVersion: 'other.test/v1' }])), words);
-  await refused(create(revision('web-5d7f', [gatewaySync])), words);
-  await apply(revision('web-5d7f', [statefulSet]));
-  await refused(client.delete(`${path}/web-5d7f`), words);
-  await client.create(path, revision('site-sync-a', [gatewaySync]));
-  await client.delete(`${path}/site-sync-a`);
+/** Returns a SyncRelease as the controller creates it, or with other metadata. */
+const releaseWith = (number: number, metadata: object = {}) => ({
+  apiVersion: 'sync.io/v1alpha1',
+  kind: 'SyncRelease',
+  metadata: { name: `site-${number}`, namespace, labels: { 'sync.io/cr-name': 'site' }, ...metadata },
+  spec: { number, ...contents },
+});
+
+test('the controller can create releases that are named after a GatewaySync, and change only their labels and status', async () => {
+  const client = await clientFor({ namespace, serviceAccount: namespace });
+  const administrator = await connectAdministrator();
+  const dryRun = { query: { dryRun: 'All' } };
+  const create = (number: number, metadata: object = {}) =>
+    client.create(releases, releaseWith(number, metadata), dryRun);
+  const path = `${releases}/site-1`;
+  const patch = (metadata: object) => client.mergePatch(path, { metadata }, dryRun);
+  const { metadata: resource } = await administrator.getAs<Rendered>(gatewaySyncPath(namespace, 'site'));
+  const owner = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', name: 'site', uid: resource.uid };
+  const finalizers = ['example.test/hold'];
+  const misnamed = /named after the GatewaySync in their label/;
+  const more = /must not set owners or finalizers of a SyncRelease/;
+
+  await untilRefused(() => create(1, { name: 'site-2' }), misnamed);
+  for (const name of ['site-01', 'site-11', 'site', 'other-1']) await refused(create(1, { name }), misnamed);
+  for (const labels of [{}, { 'sync.io/cr-name': 'other' }]) await refused(create(1, { labels }), misnamed);
+  await refused(create(1, { ownerReferences: [owner] }), more);
+  await refused(create(1, { finalizers }), more);
+
+  await client.create(releases, releaseWith(1));
+  await refused(patch({ labels: { 'sync.io/cr-name': 'other' } }), misnamed);
+  await refused(patch({ ownerReferences: [owner] }), more);
+  await refused(patch({ finalizers }), more);
+  await client.mergePatch(path, { metadata: { labels: { 'sync.io/release': 'Complete' } } });
+  await client.mergePatch(`${path}/status`, { status: { phase: 'Complete' } });
+  const { metadata, status } = await client.getAs<Rendered>(path);
+  assert.deepEqual([metadata.labels?.['sync.io/release'], status], ['Complete', { phase: 'Complete' }]);
+  // Other clients can add metadata, and the controller keeps it.
+  await administrator.mergePatch(path, { metadata: { annotations: { a: 'b' }, finalizers } });
+  await client.mergePatch(path, { metadata: { labels: { 'sync.io/release': null } } });
+  await client.mergePatch(`${path}/status`, { status: { phase: 'Superseded' } });
+  await refused(patch({ finalizers: null }), more);
+  await administrator.mergePatch(path, { metadata: { finalizers: null } });
+  await client.delete(path);
+  await assert.rejects(client.getAs(path), { status: 404 });
+});
+
+test('a release never changes, even for an administrator, and even below the fields of spec.sync', async () => {
+  const administrator = await connectAdministrator();
+  const path = `${releases}/site-5`;
+  await administrator.create(releases, releaseWith(5));
+  const profile = (changes: object) => ({ sync: { profiles: { default: changes } } });
+  for (const spec of [
+    { number: 6 },
+    { sources: [{ ...contents.sources[0], commit: 'b'.repeat(40) }] },
+    { sources: [...contents.sources, { ...contents.sources[0], name: 'other' }] },
+    profile({ mappings: [{ source: 'config', destination: 'evil' }] }),
+    profile({ mappings: [...mappings, ...mappings] }),
+    profile({ mappings: null }),
+    profile({ syncPeriod: 5 }),
+    { sync: { profiles: { other: { mappings } } } },
+    { sync: { defaults: {} } },
+    { sync: { profiles: null } },
+    { sync: null },
+    null,
+  ]) {
+    const change = administrator.mergePatch(path, { spec });
+    await refused(change, spec && spec.sync !== null ? /a release never changes/ : /Required|required/);
+  }
+  await administrator.mergePatch(path, { metadata: { labels: { 'sync.io/release': 'Complete' } }, spec: contents });
+  const { spec } = await administrator.getAs<Rendered>(path);
+  assert.deepEqual(spec, { number: 5, ...contents });
+});
+
+test('users with the role edit, and agents, can read a release, and not write it', async () => {
+  const administrator = await connectAdministrator();
+  const path = `${releases}/site-7`;
+  await administrator.create(releases, releaseWith(7));
+  for (const [name, role] of Object.entries({ 'release-editor': 'edit', 'release-agent': 'sync-agent' })) {
+    await apply([
+      { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
+      roleBinding({ namespace, name: `sync-agent-${name}` }, role, [name]),
+    ]);
+    const client = await clientFor({ namespace, serviceAccount: name });
+    await until(() => client.getAs(path), { describe: `the permissions of ${role}` });
+    const labels = { 'sync.io/release': 'Rejected' };
+    const another = releaseWith(8);
+    const forbidden = [
+      () => client.create(releases, another),
+      () => client.mergePatch(path, { metadata: { labels } }),
+      () => client.mergePatch(`${path}/status`, { status: { phase: 'RolledBack' } }),
+      () => client.delete(path),
+      () => client.delete(releases),
+    ];
+    if (role === 'sync-agent') forbidden.push(() => client.getAs(releases));
+    for (const call of forbidden) await refused(call(), /forbidden: .* cannot /);
+  }
 });
 
 test('the controller can change only the CA of its webhook', async (t) => {

@@ -20,7 +20,7 @@ test('a release adds its manifests, schemas, and SBOM to the files of other jobs
   );
   const names = files.map(({ name }) => name).sort();
   const added = ['checksums.txt', 'crds.yaml', 'install.yaml', 'sbom.cdx.json', 'stoker.yaml'];
-  const schemas = ['gatewaysync_v1alpha1.json', 'syncreport_v1alpha1.json'];
+  const schemas = ['gatewaysync_v1alpha1.json', 'syncrelease_v1alpha1.json', 'syncreport_v1alpha1.json'];
   assert.deepEqual(names, [...GIVEN_FILES, ...added, ...schemas].sort());
   const checked = await runCommand('sha256sum', ['--check', '--strict', 'checksums.txt'], { cwd: directory });
   assert.deepEqual(

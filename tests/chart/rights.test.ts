@@ -36,7 +36,8 @@ const reconciling = [
   'patch gatewaysyncs.sync.io/status',
   ...all('list watch', 'pods'),
   'get secrets',
-  ...all('get list create delete', 'controllerrevisions.apps'),
+  ...all('get list watch create patch delete', 'syncreleases.sync.io'),
+  'patch syncreleases.sync.io/status',
   ...['replicasets.apps', 'statefulsets.apps', 'daemonsets.apps', 'jobs.batch'].map((kind) => `list ${kind}`),
   'create events',
 ];
@@ -63,10 +64,12 @@ const never: Right[] = [
   ...all('get patch create delete', 'daemonsets.apps'),
   ...all('get patch create delete', 'statefulsets.apps'),
   'patch deployments.apps/scale',
-  ...all('watch update patch deletecollection', 'controllerrevisions.apps'),
+  ...all('get list watch create update patch delete deletecollection', 'controllerrevisions.apps'),
   ...all('create', 'jobs.batch'),
   ...all('create update patch delete deletecollection', 'gatewaysyncs.sync.io'),
   'update gatewaysyncs.sync.io/status',
+  ...all('update deletecollection', 'syncreleases.sync.io'),
+  'update syncreleases.sync.io/status',
   ...all('delete deletecollection', 'syncreports.sync.io'),
   ...all('create update patch delete escalate bind', 'roles.rbac.authorization.k8s.io'),
   ...all('create update patch delete escalate bind', 'clusterroles.rbac.authorization.k8s.io'),
@@ -191,23 +194,28 @@ async function bind(name: string, role: string) {
   return account;
 }
 
-test('an agent can read GatewaySyncs and their revisions, and write reports, only in its own namespace', async () => {
+test('an agent can read GatewaySyncs and a release by its name, and write reports, only in its own namespace', async () => {
   const account = await bind('gateway', 'sync-agent');
   const client = await clientFor({ namespace, serviceAccount: account.name });
   const rights = [
     ...all('get list watch', 'gatewaysyncs.sync.io'),
     ...all('get create patch', 'syncreports.sync.io'),
-    'get controllerrevisions.apps',
+    'get syncreleases.sync.io',
   ];
   await checkPermissions({ account, client }, { [namespace]: rights, [elsewhere]: [] });
 });
 
 test('users with the roles view, edit, and admin can read resources, and all but viewers can write them', async () => {
   const administrator = await connectAdministrator();
-  const reading = ['gatewaysyncs.sync.io', 'syncreports.sync.io'].flatMap((kind) => all('get list watch', kind));
+  const kinds = ['gatewaysyncs.sync.io', 'syncreleases.sync.io', 'syncreports.sync.io'];
+  const reading = kinds.flatMap((kind) => all('get list watch', kind));
   const writing = all('create update patch delete deletecollection', 'gatewaysyncs.sync.io');
   /** Only programs write these. */
-  const reserved = ['patch gatewaysyncs.sync.io/status', ...all('create patch', 'syncreports.sync.io')];
+  const reserved = [
+    ...['patch gatewaysyncs.sync.io/status', 'patch syncreleases.sync.io/status'],
+    ...all('create update patch delete deletecollection', 'syncreleases.sync.io'),
+    ...all('create patch', 'syncreports.sync.io'),
+  ];
   const every = [...reading, ...writing, ...reserved];
   for (const [role, expected] of Object.entries({
     view: reading,

@@ -12,7 +12,7 @@ import { clientWith } from './support/client-for.ts';
 import { Installation } from './support/installation.ts';
 import { chart, type Rendered } from './support/render.ts';
 
-const crds = ['gatewaysyncs.sync.io', 'syncreports.sync.io'];
+const crds = ['gatewaysyncs.sync.io', 'syncreleases.sync.io', 'syncreports.sync.io'];
 const paths = [{ path: '/webhook', pathType: 'Prefix' }];
 const old = {
   certManager: { enabled: false },

@@ -127,7 +127,7 @@ step('helm uninstall keeps only the CRDs, their resources, and the Lease', async
     interval: 1_000,
     accept: (left) => left.length === 0,
   });
-  await kubectl('get', 'crd/gatewaysyncs.sync.io', 'crd/syncreports.sync.io');
+  await kubectl('get', 'crd/gatewaysyncs.sync.io', 'crd/syncreleases.sync.io', 'crd/syncreports.sync.io');
   await kubectl('get', 'gatewaysync/site', '--namespace', site);
 });
 
@@ -181,7 +181,7 @@ const since = (started: number) => `${((performance.now() - started) / 1000).toF
 const standard = /^(configmap\/kube-root-ca\.crt|serviceaccount\/default|event(\.events\.k8s\.io)?\/.*)$/;
 /** Stays on purpose: the CRDs, and the Lease, which the controller makes and goes with the namespace. */
 const kept =
-  /^(customresourcedefinition\.apiextensions\.k8s\.io\/(gatewaysyncs|syncreports)\.sync\.io|lease\.coordination\.k8s\.io\/.+-controller)$/;
+  /^(customresourcedefinition\.apiextensions\.k8s\.io\/(gatewaysyncs|syncreleases|syncreports)\.sync\.io|lease\.coordination\.k8s\.io\/.+-controller)$/;
 
 /** Lists the remaining objects of a release: those with its label anywhere, and those in its namespace. */
 async function leftBehind({ release, namespace }: { release: string; namespace: string }): Promise<string[]> {

@@ -8,7 +8,7 @@ import { untilPermitted } from './until-permitted.ts';
  */
 export async function viewerOf(
   namespace: string,
-  kinds: ('pods' | 'syncreports')[] = ['syncreports'],
+  kinds: ('pods' | 'syncreleases' | 'syncreports')[] = ['syncreports'],
   verbs: ('get' | 'list' | 'watch')[] = ['get', 'list', 'watch'],
 ): Promise<string> {
   const metadata = { name: ['viewer', ...kinds, verbs.length].join('-'), namespace };

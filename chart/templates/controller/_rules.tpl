@@ -16,10 +16,13 @@
 - apiGroups: [""]
   resources: [secrets]
   verbs: [get{{ if .Values.githubApp.enabled }}, create, update{{ end }}]
-# Revisions of spec.sync, for gateways that a rollout hasn't reached yet.
-- apiGroups: [apps]
-  resources: [controllerrevisions]
-  verbs: [get, list, create, delete]
+# Releases with their spec.sync, for rollbacks and for gateways that a rollout hasn't reached yet.
+- apiGroups: [sync.io]
+  resources: [syncreleases]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [sync.io]
+  resources: [syncreleases/status]
+  verbs: [patch]
 # Workloads whose annotated pods can't be created, for resources without gateways.
 - apiGroups: [apps]
   resources: [replicasets, statefulsets, daemonsets]

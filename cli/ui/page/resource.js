@@ -59,7 +59,7 @@ export function frameResource(main, { namespace, name }) {
       section('waits', 'Waiting gateways'),
       section('differences', 'Differences from git'),
       section('trace', 'Last delivery'),
-      section('history', 'History', 'Commits that all gateways had. You can roll back to any of them.'),
+      section('history', 'History', 'Releases, newest first. You can roll back to any that all gateways had.'),
     ),
     frameGateways(),
   );
@@ -94,7 +94,7 @@ export function drawResource(detail, gateways, { may, trace, traceError }) {
     drawTrace(detail, trace, traceError),
   );
   byId('history-section').hidden = !detail.hasHistory;
-  redraw(byId('history'), [detail.history, may, detail.history.map(({ time }) => ago(time))], () =>
+  redraw(byId('history'), [detail.history, may, detail.history?.map(({ completedAt }) => ago(completedAt))], () =>
     drawHistory(detail, may),
   );
   byId('differences-section').hidden = detail.differences.length === 0;

@@ -1,6 +1,6 @@
 // Sections about one GatewaySync below its waves.
 import { h } from './dom.js';
-import { hash, readable, short } from './hash.js';
+import { hash, readable } from './hash.js';
 import { openDialog } from './orders.js';
 import { ago, counted, duration, formatCount } from './words.js';
 
@@ -73,6 +73,7 @@ export const drawDifferences = ({ name, differences, different }) => [
 
 /** @param {Detail} detail @param {boolean} [may] */
 export function drawHistory({ namespace, name, history }, may) {
+  if (!history) return [h('p', { class: 'calm' }, 'The SyncReleases cannot be read.')];
   if (history.length === 0) return [h('p', { class: 'calm' }, 'The history is empty.')];
   const current = history.findIndex(({ isStable }) => isStable);
   const wayOf = (/** @type {number} */ index) => (index < current ? 'Roll forward' : 'Roll back');
@@ -80,14 +81,19 @@ export function drawHistory({ namespace, name, history }, may) {
     h(
       'ol',
       { class: 'history' },
-      history.map(({ commit, ref, time, isStable, canGoBack, to }, index) =>
+      history.map(({ number, name: to, phase, result, ref, commit, completedAt, isStable, canGoBack }, index) =>
         h(
           'li',
           { class: isStable ? 'stable' : '' },
-          hash(commit),
-          h('span', { class: 'ref' }, ref === commit ? '' : readable(ref)),
-          h('small', {}, ago(time)),
-          isStable && h('span', { class: 'note' }, 'current'),
+          h(
+            'div',
+            { class: 'release' },
+            h('b', {}, `${number}`),
+            h('span', { class: 'ref' }, ref === commit ? '' : readable(ref)),
+            hash(commit),
+            isStable && h('span', { class: 'note' }, 'current'),
+            h('small', { class: 'result' }, [result ?? phase, ago(completedAt)].filter(Boolean).join(', ')),
+          ),
           canGoBack &&
             may !== false &&
             h(
@@ -95,7 +101,7 @@ export function drawHistory({ namespace, name, history }, may) {
               {
                 type: 'button',
                 class: 'quiet',
-                'aria-label': `${wayOf(index)} to ${short(commit)}`,
+                'aria-label': `${wayOf(index)} to release ${number}`,
                 onclick: () => openDialog({ verb: 'rollback', namespace, name, to }),
               },
               wayOf(index),

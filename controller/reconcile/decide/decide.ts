@@ -2,6 +2,7 @@ import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.
 import { isObservedRef, specRef } from '../../../shared/domain/git/spec-ref.ts';
 import { conditionOf } from '../../../shared/domain/kubernetes/condition-of.ts';
 import { isObserved } from '../../../shared/domain/kubernetes/is-observed.ts';
+import type { Release } from '../../../shared/domain/rollout/releases.ts';
 import { clockWords } from '../../../shared/domain/text/clock-skew.ts';
 import { wholeSeconds } from '../../../shared/domain/text/duration.ts';
 import { withoutUndefined } from '../../../shared/domain/text/objects.ts';
@@ -36,6 +37,8 @@ export interface Decision {
   requeryInMs: number | undefined;
   /** Time after which the clock can have advanced a rollout (ms). */
   againInMs: number | undefined;
+  /** Releases that must be stored before they can be rolled out. */
+  toStore: Release[];
   /** The commit status to post; undefined if there is none, or no new one. */
   commitStatus: StatusPost | undefined;
 }
@@ -76,6 +79,7 @@ export function decide(observation: Observation, now: number): Decision {
     retryAfterMs: resolution.kind === 'querying' || isDue ? retryAfterMs : undefined,
     requeryInMs: 'requeryInMs' in resolution ? resolution.requeryInMs : undefined,
     againInMs: rolledOut.againInMs,
+    toStore: rolledOut.toStore,
     commitStatus:
       found?.kind === 'destination' && desired ? { destination: found.destination, status: desired } : undefined,
   };
@@ -143,7 +147,6 @@ function statusOf(observation: Observation, decided: Decided, now: number): Gate
   return withoutUndefined({
     ...sync,
     rollout: undefined,
-    history: undefined,
     ...fields,
     pendingRef: sync.target ? undefined : specRef(spec.git),
     profileCount: Object.keys(spec.sync.profiles).length,

@@ -4,6 +4,7 @@ import type { Intents } from '../../intent/intents.ts';
 import type { PendingQuery, QueryResult } from '../../polling/query-result.ts';
 import type { ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../watch/observed-pod.ts';
+import type { ObservedRelease } from '../../watch/observed-release.ts';
 import type { ObservedReport } from '../../watch/observed-report.ts';
 
 /** Complete input of a decision. */
@@ -28,10 +29,8 @@ export interface Observation {
   reportOf: (pod: ObservedPod) => ObservedReport | undefined;
   /** Why agents don't have the permissions or the token that they need. */
   accessProblems: Problem[];
-  /** Whether the revision of `spec.sync` is stored (with rollouts). Before that, no rollout can name it. */
-  isRevisionKept: boolean;
-  /** Reported earlier revisions that are stored, if the status has no rollout. */
-  storedRevisions?: readonly string[];
+  /** Stored releases of the resource. No rollout begins with a release that isn't stored. */
+  releases: readonly ObservedRelease[];
   /** Whether the event about the phase in the status is stored. */
   isAnnounced?: boolean;
   /** State of the commit status. */
@@ -39,7 +38,4 @@ export interface Observation {
 }
 
 /** The part on which a rollout depends. */
-export type RolloutObservation = Pick<
-  Observation,
-  'gatewaySync' | 'pods' | 'reportOf' | 'isRevisionKept' | 'storedRevisions'
->;
+export type RolloutObservation = Pick<Observation, 'gatewaySync' | 'pods' | 'reportOf' | 'releases'>;

@@ -1,16 +1,20 @@
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import { FIRST_AGENT_WITH_PREVIEWS, FIRST_AGENT_WITH_ROLLOUTS } from '../../../shared/api/names.ts';
 import { isCommitHash } from '../../../shared/domain/git/check-ref-name.ts';
+import { isSameRepository } from '../../../shared/domain/git/repository.ts';
 import { isAtLeast } from '../../../shared/domain/git/version.ts';
-import type { Release } from '../../../shared/domain/rollout/releases.ts';
+import { type Release, releaseOf } from '../../../shared/domain/rollout/releases.ts';
+import { completedIn, newestFirst } from '../../../shared/domain/rollout/stored-release.ts';
 import { isRevision } from '../../../shared/domain/rollout/sync-revision.ts';
 import { fittingWaves, planOf, rolloutKey } from '../../../shared/domain/rollout/waves.ts';
 import { parseDuration } from '../../../shared/domain/text/duration.ts';
 import { isDigest } from '../../../shared/domain/text/is-digest.ts';
 import { isSameVersion } from '../../polling/version-tags.ts';
+import { labelledIn } from '../../releases/results.ts';
 import type { GatewayReport, ReportedPreview, RolloutInput } from '../../rollout/rollout-input.ts';
 import { judgeWindows } from '../../rollout/windows.ts';
 import type { ObservedPod } from '../../watch/observed-pod.ts';
+import type { ObservedRelease } from '../../watch/observed-release.ts';
 import type { ObservedReportStatus } from '../../watch/observed-report.ts';
 import { isStandby } from './discover-gateways.ts';
 import type { RolloutObservation } from './observation.ts';
@@ -19,15 +23,14 @@ const DEADLINE_MS = 15 * 60_000;
 /** Default time to wait for previews (ms): a base, a time per gateway, and the maximum. */
 const PREVIEW_MS = { base: 30_000, perGateway: 100, max: 180_000 };
 const PREVIEW_INTERVAL_MS = 60_000;
-const HISTORY = 10;
-/** Maximum number of earlier revisions that are looked up. */
-const MAX_EARLIER = 5;
 
 /** Input of a rollout step. */
 interface StepFacts {
   /** The status, with the fields about the followed ref. */
   sync: GatewaySyncStatus;
   observation: RolloutObservation;
+  /** The newest release, if it is stored. */
+  newest: Release | undefined;
   /** Returns whether the spec configures a pause or a dry run for a profile. */
   pauseOf: (profile: string) => unknown;
   /** Milliseconds since the epoch. */
@@ -35,12 +38,15 @@ interface StepFacts {
 }
 
 /** Makes the input of a step. */
-export function rolloutInput({ sync, observation, pauseOf, now }: StepFacts): RolloutInput {
-  const { gatewaySync, pods, reportOf, storedRevisions } = observation;
+export function rolloutInput({ sync, observation, newest, pauseOf, now }: StepFacts): RolloutInput {
+  const { gatewaySync, pods, reportOf, releases } = observation;
   const { spec, status: before, orders = {} } = gatewaySync;
-  const { rollout = {}, revision = '', history = HISTORY } = spec;
+  const { rollout = {}, revision = '' } = spec;
   const number = before.rollout?.number;
   const { waves = [], progressDeadline = '', previewTimeout = '' } = rollout;
+  // Another resource may have had this name.
+  const isOfRepository = ({ repo }: ObservedRelease) => isSameRepository(repo, spec.git.repo);
+  const lastComplete = newestFirst(releases).find(({ result }) => result === 'Complete');
   const livePods = pods.filter(({ live }) => live);
   const defaultPreviewMs = Math.min(PREVIEW_MS.base + PREVIEW_MS.perGateway * livePods.length, PREVIEW_MS.max);
   return {
@@ -51,17 +57,19 @@ export function rolloutInput({ sync, observation, pauseOf, now }: StepFacts): Ro
       fits: fittingWaves(waves, new Map(Object.entries(pod.labels ?? {}))),
       isPaused: Boolean(pauseOf(pod.profile)) || isStandby(reportOf(pod)?.status),
     })),
-    newest: releaseOf(sync, revision),
+    newest,
     isSameVersion:
       sync.target?.range !== undefined &&
       isSameVersion([sync.lastSyncRef, before.rollout?.ref], sync.target.tagPrefix ?? ''),
-    delivered: releaseOf(before, revision),
-    storedRevisions,
+    delivered: contentOf(before, revision),
+    completed: completedIn(releases),
+    lastComplete: lastComplete && isOfRepository(lastComplete) ? releaseOf(lastComplete) : undefined,
+    rejected: labelledIn(releases.filter(isOfRepository), 'Rejected'),
+    storedRevisions: releases.map((release) => release.revision),
     approved: orders.approve,
     rollback: orders.rollback,
     retry: orders.retry,
     window: judgeWindows(rollout.windows, now),
-    historyLength: history,
     previewIntervalMs: PREVIEW_INTERVAL_MS,
     previewMs: parseDuration(previewTimeout) ?? defaultPreviewMs,
     deadlineMs: parseDuration(progressDeadline) ?? DEADLINE_MS,
@@ -70,18 +78,8 @@ export function rolloutInput({ sync, observation, pauseOf, now }: StepFacts): Ro
   };
 }
 
-/** Returns the most-reported revisions except for the current one; none if the status has a rollout. */
-export function earlierRevisions(observation: Omit<RolloutObservation, 'isRevisionKept'>): string[] {
-  const { gatewaySync, pods, reportOf } = observation;
-  if (gatewaySync.status.rollout) return [];
-  const reported = pods.flatMap((pod) => (pod.live && reportOf(pod)?.status?.revision) || []).filter(isRevision);
-  const groups = Map.groupBy(reported, (revision) => revision);
-  groups.delete(gatewaySync.spec.revision ?? '');
-  const sorted = [...groups].sort(([, a], [, b]) => b.length - a.length).map(([revision]) => revision);
-  return sorted.slice(0, MAX_EARLIER);
-}
-
-function releaseOf({ lastSyncCommit, lastSyncRef }: GatewaySyncStatus, revision: string): Release | undefined {
+/** Returns the release that a status follows, with a revision; undefined if no commit is known. */
+export function contentOf({ lastSyncCommit, lastSyncRef }: GatewaySyncStatus, revision: string): Release | undefined {
   return lastSyncCommit === undefined
     ? undefined
     : { commit: lastSyncCommit, ref: lastSyncRef ?? lastSyncCommit, revision };

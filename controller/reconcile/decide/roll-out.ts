@@ -1,58 +1,107 @@
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import { answersRange } from '../../../shared/domain/git/answers-range.ts';
-import { entryOf, GIVEN_UP, isInProgress } from '../../../shared/domain/rollout/releases.ts';
+import {
+  entryOf,
+  GIVEN_UP,
+  isInProgress,
+  isSame,
+  type Release,
+  releaseOf,
+  stableOf,
+} from '../../../shared/domain/rollout/releases.ts';
+import { completedIn } from '../../../shared/domain/rollout/stored-release.ts';
 import { withoutUndefined } from '../../../shared/domain/text/objects.ts';
+import { isStableGone, isStored, nameOf, withStoredNames } from '../../releases/find-release.ts';
+import { HISTORY, withResults } from '../../releases/results.ts';
 import { isReleasedIn } from '../../rollout/admission.ts';
 import { step } from '../../rollout/machine.ts';
-import type { RolloutState } from '../../rollout/moves.ts';
 import type { RolloutGateway } from '../../rollout/rollout-input.ts';
 import { givenUpMessage } from '../../rollout/texts.ts';
+import type { ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../watch/observed-pod.ts';
+import type { ObservedRelease } from '../../watch/observed-release.ts';
 import { pausesOf, type WantedFiles } from './discover-gateways.ts';
 import type { RolloutObservation } from './observation.ts';
-import { rolloutInput } from './observe-rollout.ts';
+import { contentOf, rolloutInput } from './observe-rollout.ts';
 
 /** Result of a rollout, and the files that each gateway should have. */
 export interface RolledOut {
-  fields: Partial<Pick<GatewaySyncStatus, 'rollout' | 'history' | 'lastRequest'>>;
+  fields: Partial<Pick<GatewaySyncStatus, 'rollout' | 'lastRequest'>>;
   wantedOf: (pod: ObservedPod) => WantedFiles;
   /** Time until the clock can have changed something (ms). */
   againInMs: number | undefined;
-  /**
-   * Whether the wanted release isn't part of a rollout yet: its `spec.sync` isn't stored as a revision, or its commit
-   * is unknown.
-   */
+  /** Whether the wanted release isn't part of a rollout yet: it isn't stored, or its commit is unknown. */
   isHeldBack: boolean;
+  /** Releases that must be stored before the rollout can name them. */
+  toStore: Release[];
 }
 
 /** Advances a rollout; `sync` has the followed ref. Without `spec.rollout`, all gateways get the newest commit. */
-export function rollOut(sync: GatewaySyncStatus, observation: RolloutObservation, moment: Moment): RolledOut {
+export function rollOut(sync: GatewaySyncStatus, given: RolloutObservation, moment: Moment): RolledOut {
   const { now, isResolved, isAnswered } = moment;
-  const { gatewaySync, isRevisionKept } = observation;
+  const { gatewaySync } = given;
   const { spec, status: before, generation } = gatewaySync;
+  const { revision = '' } = spec;
   if (!spec.rollout) {
-    return { fields: {}, wantedOf: () => ({ commit: sync.lastSyncCommit }), againInMs: undefined, isHeldBack: false };
+    const wantedOf = () => ({ commit: sync.lastSyncCommit });
+    return { fields: {}, wantedOf, againInMs: undefined, isHeldBack: false, toStore: [] };
   }
-  const state = before.rollout && { rollout: before.rollout, history: before.history ?? [] };
+  const state = before.rollout;
+  // If the status was lost, the results are all that is left of it.
+  const releases = state ? withResults(given.releases, state, now) : given.releases;
+  const observation = { ...given, releases };
   // Nothing changes for a spec that hasn't been judged yet.
   const mayMove = !spec.paused && sync.observedGeneration === generation;
-  // New mappings never meet an old commit, and a revision that isn't stored can't be read. A current rollout continues.
-  const mayBegin = isResolved && isRevisionKept;
-  const wanted = mayBegin ? sync : { ...sync, lastSyncCommit: undefined };
-  const input = rolloutInput({ sync: wanted, observation, now, pauseOf: pausesOf(gatewaySync) });
-  const next = mayMove && (state || mayBegin) ? step(state, input) : undefined;
-  const kept = next ? withNextRevision(next, observation) : state;
-  if (!kept) return { fields: {}, wantedOf: () => ({ commit: undefined }), againInMs: undefined, isHeldBack: true };
+  // New mappings never meet an old commit. Without the stable release, a rollback would be impossible.
+  const newest = isResolved && !isStableGone(gatewaySync, releases) ? contentOf(sync, revision) : undefined;
+  // A release that isn't stored can't be read. A current rollout continues.
+  const stored = newest && withName(newest, nameOf(newest, state, releases));
+  const input = rolloutInput({ sync, observation, newest: stored, now, pauseOf: pausesOf(gatewaySync) });
+  // Before the first one, the delivered release gets its number, and then the newest.
+  const moved = mayMove && (state || newest) ? step(state, input) : undefined;
+  const renamed = moved && withStoredNames(moved, releases);
+  const next = renamed && withRecords(renamed, withResults(releases, renamed, now), gatewaySync);
+  const named = [next && stableOf(next), next && releaseOf(next), stored ?? newest];
+  const toStore = mayMove && newest ? missingIn(named, releases, revision) : [];
+  const isFirstStored = state !== undefined || (next !== undefined && isStored(stableOf(next), releases));
+  const kept = next && isFirstStored ? next : state;
+  if (!kept) {
+    return { fields: {}, wantedOf: () => ({ commit: undefined }), againInMs: undefined, isHeldBack: true, toStore };
+  }
   return {
-    fields: { ...kept, ...requestOf(sync, kept, gatewaySync) },
+    fields: { rollout: kept, ...requestOf(sync, kept, observation) },
     wantedOf: wantedBy(kept, input.gateways),
-    againInMs: next && periodOf(next.rollout),
+    againInMs: moved && periodOf(moved),
     isHeldBack:
-      !isAnswered ||
-      kept.rollout.revision !== spec.revision ||
-      (isResolved && !isRevisionKept && kept.rollout.commit !== sync.lastSyncCommit),
+      !isAnswered || kept.revision !== revision || (isResolved && !stored && kept.commit !== sync.lastSyncCommit),
+    toStore,
   };
+}
+
+const withName = (content: Release, release: string | undefined): Release | undefined =>
+  release === undefined ? undefined : { ...content, release };
+
+/** Returns the releases that aren't stored and whose `spec.sync` can be read, each content once. */
+function missingIn(named: (Release | undefined)[], releases: readonly ObservedRelease[], revision: string): Release[] {
+  const readable = [revision, ...releases.map((each) => each.revision)];
+  return named
+    .filter((release) => release !== undefined)
+    .filter((release) => !isStored(release, releases) && readable.includes(release.revision))
+    .filter((release, index, all) => all.findIndex((other) => isSame(other, release)) === index);
+}
+
+/** Notes the commits that gateways keep for rollbacks, and the last number. */
+function withRecords(
+  rollout: RolloutStatus,
+  releases: readonly ObservedRelease[],
+  { spec: { history = HISTORY }, status: before }: ObservedGatewaySync,
+): RolloutStatus {
+  const goodFirst = completedIn(releases).sort((a, b) => Number(a.isRejected) - Number(b.isRejected));
+  const others = goodFirst.map(({ commit }) => commit).filter((commit) => commit !== rollout.stableCommit);
+  const commits = [...new Set(others)].slice(0, history);
+  const lastNumber = Math.max(before.rollout?.lastNumber ?? 0, ...releases.map(({ number }) => number));
+  return withoutUndefined({ ...rollout, lastNumber, earlierCommits: commits.length > 0 ? commits : undefined });
 }
 
 /** Periods in which a rollout is judged again (ms), because time alone ends soaks, deadlines, and waits for windows. */
@@ -75,20 +124,8 @@ interface Moment {
   isAnswered: boolean;
 }
 
-/** Records a revision that was stored ahead, so that it is deleted later. */
-function withNextRevision(
-  { rollout, history }: RolloutState,
-  { gatewaySync, isRevisionKept }: RolloutObservation,
-): RolloutState {
-  // The one that waits keeps its own.
-  if (rollout.nextCommit !== undefined) return { history, rollout };
-  const { revision } = gatewaySync.spec;
-  const isAhead = isRevisionKept && revision !== rollout.revision && revision !== rollout.stableRevision;
-  return { history, rollout: withoutUndefined({ ...rollout, nextRevision: isAhead ? revision : undefined }) };
-}
-
 /** A pod that isn't among the gateways has ended; its result doesn't matter. */
-function wantedBy({ rollout }: RolloutState, gateways: readonly RolloutGateway[]): (pod: ObservedPod) => WantedFiles {
+function wantedBy(rollout: RolloutStatus, gateways: readonly RolloutGateway[]): (pod: ObservedPod) => WantedFiles {
   const { commit, revision, stableCommit, stableRevision, admission } = rollout;
   const admitted = new Set(gateways.flatMap((gateway) => (isReleasedIn(gateway, admission) ? gateway.name : [])));
   return ({ name }) => (admitted.has(name) ? { commit, revision } : { commit: stableCommit, revision: stableRevision });
@@ -100,8 +137,8 @@ function wantedBy({ rollout }: RolloutState, gateways: readonly RolloutGateway[]
  */
 function requestOf(
   sync: GatewaySyncStatus,
-  { rollout }: RolloutState,
-  { spec, status: before }: RolloutObservation['gatewaySync'],
+  rollout: RolloutStatus,
+  { gatewaySync: { spec, status: before }, releases }: RolloutObservation,
 ): Pick<RolledOut['fields'], 'lastRequest'> {
   const { lastRequest, target, lastSyncCommit: commit = '' } = sync;
   if (lastRequest?.outcome !== 'Applied' || !target) return {};
@@ -112,7 +149,7 @@ function requestOf(
   const wasGivenUp = rollout.givenUp?.includes(entryOf({ commit, revision: spec.revision ?? '' }));
   if (!isGivenUp && !(wasGivenUp && rollout.nextCommit === commit)) return {};
   const isNew = !isSameRequest(before.lastRequest, lastRequest);
-  if (!isNew && (wasReached(commit, before) || !wasComing(commit, before.rollout))) return {};
+  if (!isNew && (wasReached(commit, before, releases) || !wasComing(commit, before.rollout))) return {};
   return { lastRequest: { ...lastRequest, outcome: 'Failed', message: givenUpMessage(commit, rollout, { isNew }) } };
 }
 
@@ -123,9 +160,14 @@ const isSameRequest = (one: Request | undefined, { ref, at, by, id, outcome }: R
   one?.ref === ref && one.at === at && one.by === by && one.id === id && one.outcome === outcome;
 
 /** Whether all gateways have had a commit since it was requested. */
-function wasReached(commit: string, { rollout, history = [], targetTime = '' }: GatewaySyncStatus): boolean {
-  const isSince = (time: string) => !(Date.parse(time) < Date.parse(targetTime));
-  return rollout?.stableCommit === commit || history.some((entry) => entry.commit === commit && isSince(entry.time));
+function wasReached(
+  commit: string,
+  { rollout, targetTime = '' }: GatewaySyncStatus,
+  releases: RolloutObservation['releases'],
+): boolean {
+  const isSince = ({ completedAt }: RolloutObservation['releases'][number]) =>
+    completedAt !== undefined && !(completedAt < Date.parse(targetTime));
+  return rollout?.stableCommit === commit || releases.some((release) => release.commit === commit && isSince(release));
 }
 
 /** Whether a commit was being rolled out, or was waiting for that. */

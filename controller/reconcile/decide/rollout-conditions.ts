@@ -24,7 +24,6 @@ function whyHeldBack(facts: Facts): string {
   if (facts.resolution.kind !== 'resolved')
     return "the newest edit of spec.git or spec.sync isn't part of a rollout yet";
   return (
-    accessProblemIn(facts)?.message ??
-    'the rollout of the newest release starts when the ControllerRevision of its spec.sync has been written'
+    accessProblemIn(facts)?.message ?? 'the rollout of the newest release starts when its SyncRelease has been written'
   );
 }

@@ -7,6 +7,7 @@ import type { FindGatewaySync } from '../../intent/hub.ts';
 import { isSettled, readIntents } from '../../intent/intents.ts';
 import type { ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
 import { type ObservedPod, ownerOf } from '../../watch/observed-pod.ts';
+import { type ObservedRelease, resourceOf } from '../../watch/observed-release.ts';
 import type { ObservedReport } from '../../watch/observed-report.ts';
 import type { ObservedRoleBinding } from '../../watch/observed-role-binding.ts';
 import { isEqual } from '../status/merge-patch.ts';
@@ -39,6 +40,12 @@ export function affectedByPod(change: Change<ObservedPod>): ObjectKey[] {
 export function affectedByReport(change: Change<ObservedReport>, pod: ObservedPod | undefined): ObjectKey[] {
   const owner = pod && hasChanged(change) ? ownerOf(pod) : undefined;
   return owner === undefined ? [] : [owner];
+}
+
+/** Key of the resource of a release that is gone or new; results in it are written by the resource's own reconciles. */
+export function affectedByRelease(change: Change<ObservedRelease>): ObjectKey[] {
+  if (change.type === 'deleted') return [resourceOf(change.previous)];
+  return change.previous?.uid === change.object.uid ? [] : [resourceOf(change.object)];
 }
 
 /** Key of the resource after which a RoleBinding is named. */

@@ -1,6 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { gatewaySyncPath, groupPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import {
+  gatewaySyncPath,
+  groupPath,
+  syncReleasePath,
+  syncReportPath,
+} from '../../../shared/io/kubernetes/resource-path.ts';
 import type { World } from '../world/world.ts';
 
 /** Objects whose text is checked. */
@@ -9,7 +14,7 @@ const OBJECTS = [
   syncReportPath(),
   groupPath('events.k8s.io/v1', 'events'),
   groupPath('rbac.authorization.k8s.io/v1', 'rolebindings'),
-  groupPath('apps/v1', 'controllerrevisions'),
+  syncReleasePath(),
   groupPath('coordination.k8s.io/v1', 'leases'),
 ];
 

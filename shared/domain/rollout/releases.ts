@@ -1,20 +1,23 @@
-import type { HistoryEntry, RolloutPhase, RolloutStatus } from '../../api/rollout.ts';
+import type { RolloutPhase, RolloutStatus } from '../../api/rollout.ts';
 
-/** A release: a commit, the ref that resolved to it, and its revision of `spec.sync`. */
-export type Release = Pick<RolloutStatus, 'commit' | 'ref' | 'revision'>;
+/**
+ * A release: a commit, the ref that resolved to it, its revision of `spec.sync`, and the name of its SyncRelease, if
+ * there is one yet.
+ */
+export type Release = Pick<RolloutStatus, 'commit' | 'ref' | 'revision' | 'release'>;
 
-/** The fields that identify a release; its ref doesn't. */
+/** The fields by which releases are compared, because a gateway reports only these. */
 export type ReleaseName = Pick<Release, 'commit' | 'revision'> & Partial<Pick<Release, 'ref'>>;
 
 /** The release of a rollout. */
-export const releaseOf = ({ commit, ref, revision }: Release): Release => ({ commit, ref, revision });
+export const releaseOf = ({ commit, ref, revision, release }: Release): Release =>
+  release === undefined ? { commit, ref, revision } : { commit, ref, revision, release };
 
 /** The last complete release. */
-export const stableOf = ({ stableCommit, stableRef, stableRevision }: RolloutStatus): Release => ({
-  commit: stableCommit,
-  ref: stableRef,
-  revision: stableRevision,
-});
+export const stableOf = (rollout: RolloutStatus): Release => {
+  const { stableCommit: commit, stableRef: ref, stableRevision: revision, stableRelease: release } = rollout;
+  return releaseOf({ commit, ref, revision, release });
+};
 
 /** A release as reported, which can be incomplete. */
 export interface ReportedRelease {
@@ -22,7 +25,7 @@ export interface ReportedRelease {
   revision?: string | undefined;
 }
 
-/** Compares releases, ignoring the ref. */
+/** Compares the contents of releases, ignoring the ref. */
 export const isSame = (a: ReleaseName | ReportedRelease, b: ReleaseName | ReportedRelease): boolean =>
   a.commit === b.commit && a.revision === b.revision;
 
@@ -72,24 +75,27 @@ export function parseReleaseName(value: string): { commit: string; revision?: st
   return commit === '' || revision === '' || others.length > 0 ? undefined : { commit, revision };
 }
 
+/** A release that all gateways had. It is rejected if it no longer has the label Complete, as after a rollback. */
+export interface CompletedRelease extends Release {
+  isRejected: boolean;
+}
+
 /**
- * The target of `sync.io/rollback`; undefined if there is none. `previous` is the stable release during another rollout,
- * and otherwise the entry of the history after the current one. A commit is any other entry; `COMMIT/REVISION` is required
- * if the history has it with several revisions of `spec.sync`.
+ * The target of `sync.io/rollback`, which is `previous` or the name of a SyncRelease; undefined if there is none.
+ * `previous` is the stable release during another rollout, and otherwise the one before it that wasn't rejected.
+ * `completed` are all releases that were complete, newest first. Another release with the same content is ignored.
  */
 export function rollbackTarget(
   value: string,
-  { rollout, history }: { rollout: RolloutStatus; history: readonly HistoryEntry[] },
+  { rollout, completed }: { rollout: RolloutStatus; completed: readonly CompletedRelease[] },
 ): Release | undefined {
   const stable = stableOf(rollout);
-  const { commit, revision } = parseReleaseName(value) ?? {};
-  const isNamed = (release: Release) =>
-    release.commit === commit && (revision === undefined || release.revision === revision);
   const isOther = !isSame(releaseOf(rollout), stable) && rollout.phase !== 'RolledBack';
-  if (isOther && (value === 'previous' || isNamed(stable))) return stable;
-  const current = history.findIndex((entry) => isSame(entry, stable));
-  if (value === 'previous') return history[current + 1];
-  return history.find((entry, index) => index !== current && isNamed(entry));
+  if (isOther && (value === 'previous' || value === stable.release)) return stable;
+  const isDifferent = (release: Release) => !isSame(release, stable);
+  if (value !== 'previous') return completed.filter(isDifferent).find(({ release }) => release === value);
+  const current = completed.findIndex(({ release }) => release === stable.release);
+  return completed.slice(current + 1).find((release) => !release.isRejected && isDifferent(release));
 }
 
 /** Checks whether `sync.io/retry-rollout` has an effect on this commit, which was stopped, rolled back, or abandoned. */

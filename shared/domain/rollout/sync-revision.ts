@@ -17,9 +17,6 @@ export const syncRevision = (sync: unknown): string =>
 /** Checks whether a text has the form of a revision. */
 export const isRevision = (text: string): boolean => /^[0-9a-f]{32}$/.test(text);
 
-/** Name of the ControllerRevision (apps/v1) with a revision of `spec.sync` in its `data.sync`. */
-export const revisionName = (crName: string, revision: string): string => `${crName}-sync-${revision}`;
-
 function withoutSwitches(sync: unknown): unknown {
   if (!isObject(sync)) return sync;
   const { defaults, profiles, ...rest } = sync;

@@ -1,4 +1,4 @@
-import { API_VERSION, GATEWAY_SYNC, SYNC_REPORT } from '../../api/group.ts';
+import { API_VERSION, GATEWAY_SYNC, SYNC_RELEASE, SYNC_REPORT } from '../../api/group.ts';
 
 /** Returns the path of all GatewaySyncs, of a namespace's, or of one. */
 export const gatewaySyncPath = (namespace?: string, name?: string): string =>
@@ -7,6 +7,10 @@ export const gatewaySyncPath = (namespace?: string, name?: string): string =>
 /** Returns the path of all SyncReports, of a namespace's, or of one. */
 export const syncReportPath = (namespace?: string, name?: string): string =>
   groupPath(API_VERSION, SYNC_REPORT.plural, namespace, name);
+
+/** Returns the path of all SyncReleases, of a namespace's, or of one. */
+export const syncReleasePath = (namespace?: string, name?: string): string =>
+  groupPath(API_VERSION, SYNC_RELEASE.plural, namespace, name);
 
 /** Returns the path of a resource of the core group, such as `pods` or `secrets`. */
 export const corePath = (plural: string, namespace?: string, name?: string): string =>

@@ -10,7 +10,7 @@ interface ResourceList {
   resources: { name: string; verbs: string[] }[];
 }
 
-const CRDS = ['gatewaysyncs.sync.io', 'syncreports.sync.io'];
+const CRDS = ['gatewaysyncs.sync.io', 'syncreleases.sync.io', 'syncreports.sync.io'];
 
 /** Objects by `kind namespace/name`, without the fields that the cluster adds. */
 export type Snapshot = Record<string, Rendered>;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, rm } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
 import { ALL, NO_GATEWAY } from '../../../shared/domain/rollout/waves.ts';
-import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { syncReleasePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { slow } from '../../support/depth.ts';
 import { gitServerFor, shareGitServer } from '../../support/git-server-for.ts';
 import { createGatewayPod, type GatewayPod } from './support/gateway-pod.ts';
@@ -25,7 +25,7 @@ const untilPending = (pod: GatewayPod, words: RegExp) =>
     ({ status }) => status?.state === 'Pending' && words.test(status.message ?? ''),
   );
 
-const revisionsOf = ({ namespace }: GatewayPod) => groupPath('apps/v1', 'controllerrevisions', namespace);
+const releasesOf = ({ namespace }: GatewayPod) => syncReleasePath(namespace);
 
 async function empty({ data, repo }: GatewayPod): Promise<void> {
   for (const directory of [data, repo]) await rm(directory, { recursive: true, force: true });
@@ -118,33 +118,33 @@ suite('while changes go in waves', () => {
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
   });
 
-  test('an agent waits for a revision that is missing, is foreign, or has other content', slow, async (t) => {
-    const { repository, first, pod, play, env, agent, next } = await startRollout(t, 'revisions');
-    await agent.stop();
-    await empty(pod);
-    const sound = await play.controllerRevision();
+  test('an agent waits for a release that is missing, has no name, or has other content', slow, async (t) => {
+    const { repository, first, pod, play, env, agent, next } = await startRollout(t, 'releases');
+    const stored = await play.releaseOf(first, 1);
+    const { name } = stored.metadata;
     await pod.setSpec(repository.url, specOf([{ ...config, destination: 'other' }]));
-    await play.roll({ ...next, revision: await play.revision(), admitted: { canary: ALL, rest: NO_GATEWAY } });
-    const { metadata } = sound;
+    const blocked = { ...next, revision: await play.revision(), admitted: { canary: ALL, rest: NO_GATEWAY } };
+    // An earlier controller names no releases.
+    await play.roll(blocked);
+    await agent.stop();
+    const restarted = await pod.start(env);
+    await untilPending(pod, /names no SyncRelease: upgrade the controller/);
+    assert.deepEqual(await pod.files(), { 'config/a': '1' });
+
+    await restarted.stop();
+    await empty(pod);
+    await play.roll({ ...blocked, stableRelease: name });
     const evil = { profiles: { default: { mappings: [{ ...config, destination: 'evil' }] } } };
-    // An existing owner: objects whose owner is gone are garbage-collected.
-    const outsider = { apiVersion: 'v1', kind: 'Pod', name: 'gateway-0', uid: pod.uid };
-    const wrong: [changes: object, words: RegExp][] = [
-      [{ data: { sync: evil } }, / spec\.sync .* name\b/],
-      [{ data: { other: 1 } }, / no spec\.sync\b/],
-      [{ metadata: { ...metadata, ownerReferences: [outsider] } }, / GatewaySync\b/],
-    ];
-    for (const [changes, words] of wrong) {
-      await pod.client.create(revisionsOf(pod), { ...sound, ...changes });
-      const misled = await pod.start(env);
-      await untilPending(pod, words);
-      await misled.stop();
-      await pod.client.delete(`${revisionsOf(pod)}/${metadata.name}`);
-    }
+    await pod.client.create(releasesOf(pod), { ...stored, spec: { ...stored.spec, sync: evil } });
+    const misled = await pod.start(env);
+    await untilPending(pod, /another spec\.sync than /);
+    await misled.stop();
+    await pod.client.delete(syncReleasePath(pod.namespace, name));
+
     await pod.start(env);
-    await untilPending(pod, new RegExp(`the ControllerRevision ${pod.namespace}/${metadata.name} does not exist`));
+    await untilPending(pod, new RegExp(`the SyncRelease ${pod.namespace}/${name} does not exist`));
     assert.deepEqual(await pod.files(), {});
-    await pod.client.create(revisionsOf(pod), sound);
+    await pod.client.create(releasesOf(pod), stored);
     await pod.untilSynced(first);
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
   });

@@ -9,6 +9,7 @@ import { slow } from '../../support/depth.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { kubeconfigWith } from '../../support/kubeconfig-with.ts';
 import { rolloutStatusOf } from '../../support/objects.ts';
+import { writeReleases } from '../../support/sync-releases.ts';
 import { startTcpServer } from '../../support/tcp-server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
@@ -47,21 +48,21 @@ const untilCompleted = (env: Record<string, string>, ...words: string[]): Promis
   until(() => askKubectl(env, ...words), { describe: 'candidates', accept: (lines) => lines.length > 1 });
 
 suite('kubectl completes', { concurrency: 3 }, () => {
-  test('names of GatewaySyncs, namespaces, gateways and commits in the cluster', slow, async (t) => {
+  test('names of GatewaySyncs, namespaces, gateways, and releases in the cluster', slow, async (t) => {
     const [{ env, store }, namespace] = await Promise.all([installPlugin(t), createNamespace(t)]);
     const { kubectl } = await connectCluster();
     for (const name of ['plant-a', 'plant-b', 'shop'])
       await applyGatewaySync({ namespace, name }, { repo: 'https://git.example/x' });
     const gateway = { name: 'till-1', namespace, podName: 'till-1', syncStatus: 'Synced' };
-    const rollout = rolloutStatusOf();
-    const { revision } = rollout;
-    const time = '2026-01-01T00:00:00Z';
-    const history = [
-      { commit: rollout.commit, ref: 'main', revision, time },
-      { commit: 'a'.repeat(40), ref: 'v1', revision, time },
-      { commit: 'b'.repeat(40), ref: '$(reboot)', revision, time },
-    ];
-    const patch = JSON.stringify({ status: { discoveredGateways: [gateway], rollout, history } });
+    const rollout = rolloutStatusOf({ release: 'shop-3', stableRelease: 'shop-3' });
+    const result = 'Complete';
+    await writeReleases({ namespace, name: 'shop' }, [
+      { number: 1, commit: 'a'.repeat(40), ref: 'v1', result },
+      { number: 2, commit: 'b'.repeat(40), ref: '$(reboot)', result },
+      { number: 3, commit: rollout.commit, result },
+      { number: 4, commit: 'd'.repeat(40) },
+    ]);
+    const patch = JSON.stringify({ status: { discoveredGateways: [gateway], rollout } });
     await kubectl('patch', 'gsync', 'shop', '-n', namespace, '--subresource=status', '--type=merge', '-p', patch);
     const complete = { ...env, PATH: `${env.PATH}:${store}/completion` };
     const names = await untilCompleted(complete, 'status', '-n', namespace, 'plant-');
@@ -73,10 +74,10 @@ suite('kubectl completes', { concurrency: 3 }, () => {
     assert.deepEqual(await askKubectl(complete, 'status', '-n', namespace, '-o', 'y'), ['yaml', ':4']);
     const line = ['__complete', 'stoker', 'rollback', 'shop', '-n', namespace, '--to', ''];
     const candidates = await until(() => runCommand('kubectl', line, { env: complete }), {
-      describe: 'commits',
+      describe: 'releases',
       accept: (output) => output !== ':4\n',
     });
-    assert.equal(candidates, `${'a'.repeat(40)}\tv1\n${'b'.repeat(40)}\n:4\n`);
+    assert.equal(candidates, '2\n1\tv1 aaaaaaaa\n:4\n');
   });
 
   test('nothing, and soon, if the cluster or the credential plugin does not answer', slow, async (t) => {

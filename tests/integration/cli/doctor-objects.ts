@@ -88,7 +88,7 @@ export function operatorObjects(caBundle: string): [string, object][] {
       ports: [{ name: 'main', port: 9443 }],
     },
   ];
-  const policies = ['agent', 'revisions', 'controller', 'receiver'].map((name) => `stoker-operator-${name}`);
+  const policies = ['agent', 'releases', 'controller', 'receiver'].map((name) => `stoker-operator-${name}`);
   const renewTime = new Date().toISOString().replace('Z', '000Z');
   const held = { holderIdentity: 'stoker-operator-0_1', leaseDurationSeconds: 3600, renewTime };
   const receiverEnv = { WEBHOOK_HMAC_SECRET_FILE: '/etc/webhook/hmac/webhook-secret' };
@@ -121,7 +121,7 @@ export function operatorObjects(caBundle: string): [string, object][] {
 const agentRules = [
   { apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['sync.io'], resources: ['syncreports'], verbs: ['get', 'create', 'patch'] },
-  { apiGroups: ['apps'], resources: ['controllerrevisions'], verbs: ['get'] },
+  { apiGroups: ['sync.io'], resources: ['syncreleases'], verbs: ['get'] },
 ];
 
 const policySpec = {

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { suite, type TestContext, test } from 'node:test';
 import { connect } from '../../../cli/client/connect.ts';
+import { listReleases } from '../../../cli/client/read.ts';
 import { carryOut } from '../../../cli/orders/carry-out.ts';
-import { agreementOf } from '../../../cli/orders/order-effect.ts';
+import { agreementOf, type EffectOf } from '../../../cli/orders/order-effect.ts';
 import { effectOfRollback } from '../../../cli/orders/rollback.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { syncRevision } from '../../../shared/domain/rollout/sync-revision.ts';
@@ -25,6 +26,7 @@ import { gatewayCountsOf, rolloutStatusOf } from '../../support/objects.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startController } from '../../support/start-controller.ts';
 import { stokerIn } from '../../support/stoker-in.ts';
+import { until } from '../../support/until.ts';
 import { viewerOf } from '../../support/viewer-of.ts';
 
 const read = ({ namespace, name }: Address): Promise<GatewaySync> =>
@@ -69,12 +71,14 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     assert.equal(approved.status, 0, approved.notes);
     await untilPhase('Complete', second);
 
-    const listed = await stoker(['history', 'app']);
-    assert.match(listed.output, new RegExp(`^COMMIT.*\n${second.slice(0, 8)} .*current\n${first.slice(0, 8)} `));
+    const row = (number: number, commit: string) => `${number} +Complete .* ${commit.slice(0, 8)} .* ago`;
+    const lists = new RegExp(`^NUMBER .*\n${row(2, second)} +current\n${row(1, first)} *\n$`);
+    const isListed = ({ output }: { output: string }) => lists.test(output);
+    await until(() => stoker(['history', 'app']), { describe: 'both results', accept: isListed });
     const { items } = JSON.parse((await stoker(['history', 'app', '-o', 'json'])).output);
     const expected = [
-      { commit: second, canGoBack: false },
-      { commit: first, canGoBack: true },
+      { number: 2, name: 'app-2', commit: second, canGoBack: false },
+      { number: 1, name: 'app-1', commit: first, canGoBack: true },
     ];
     assert.partialDeepStrictEqual(items, expected);
 
@@ -129,7 +133,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
       };
       const refused = await stoker(['rollback', 'app'], busy);
       assert.equal(refused.status, 1);
-      assert.match(refused.notes, new RegExp(`: .* ${third.slice(0, 8)}`));
+      assert.match(refused.notes, new RegExp(`: .* release 3 \\(${third.slice(0, 8)}\\)`));
       const reported = await read(address);
       assert.equal(reported.metadata.annotations?.['sync.io/rollback'], undefined);
       const noisy: Host = {
@@ -138,7 +142,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
           return true;
         },
       };
-      const done = await stoker(['rollback', 'app', '--to', first.slice(0, 8)], noisy);
+      const done = await stoker(['rollback', 'app', '--to', '1'], noisy);
       assert.equal(done.status, 0, done.notes);
       assert.equal((await untilPhase('RolledBack', third)).status?.rollout?.stableCommit, first);
     },
@@ -201,8 +205,10 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     const { kubeconfig } = await connectCluster();
     const access = connect({ kubeconfig, namespace: address.namespace }, {});
     t.after(() => access.client.close());
-    const effectOf = (gatewaySync: GatewaySync) => effectOfRollback(gatewaySync, 'previous');
-    const effect = effectOf(await read(address));
+    const effectOf: EffectOf = (gatewaySync, beyond) =>
+      effectOfRollback(gatewaySync, { to: 'previous', releases: beyond?.releases });
+    const listed = async () => ({ releases: await listReleases(access, address.name) });
+    const effect = effectOf(await read(address), await listed());
     assert.ok(effect.kind === 'change' && effect.before);
     const request = access.client.request.bind(access.client);
     let isFirst = true;
@@ -217,7 +223,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
       }
       return request<T>(call);
     };
-    const order = carryOut(access, { name: address.name, effectOf, agreed: agreementOf(effect) });
+    const order = carryOut(access, { name: address.name, effectOf, read: listed, agreed: agreementOf(effect) });
     await assert.rejects(order, { code: 'ResourceChanged' });
     assert.equal((await read(address)).metadata.annotations?.['sync.io/rollback'], 'previous');
   });
@@ -225,7 +231,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
   test('are refused with a message to users with read access only', slow, async (t) => {
     const { address, push, untilPhase } = await arrange(t);
     await untilPhase('Complete', await push());
-    const viewer = await viewerOf(address.namespace);
+    const viewer = await viewerOf(address.namespace, ['syncreleases']);
     const { resourceVersion } = (await read(address)).metadata;
     for (const verb of ['pause', 'rollback']) {
       const { status, notes } = await runCli([verb, 'app', '--yes', '--kubeconfig', viewer]);
@@ -233,5 +239,11 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
       assert.match(notes, /\nerror: .* GatewaySyncs in the namespace test-\w+: .* role edit /);
     }
     assert.equal((await read(address)).metadata.resourceVersion, resourceVersion);
+    const outsider = await viewerOf(address.namespace);
+    for (const verb of ['history', 'rollback']) {
+      const { status, notes } = await runCli([verb, 'app', '--kubeconfig', outsider]);
+      assert.equal(status, 3, notes);
+      assert.match(notes, /error: .* SyncReleases .*: .* role view /);
+    }
   });
 });

@@ -12,6 +12,7 @@ import { applyGatewaySync, patchResource, patchStatus, untilGatewaySync } from '
 import { gatewayCountsOf } from '../../support/objects.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startUi, type Ui } from '../../support/start-ui.ts';
+import { writeReleases } from '../../support/sync-releases.ts';
 import { viewerOf } from '../../support/viewer-of.ts';
 import { startRelay } from './start-relay.ts';
 
@@ -199,6 +200,38 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
       assert.match(trace.text, / GatewaySyncs in the namespace test-/);
       const all = await startUi(t, viewer, '-A').catch(({ message }: Error) => message);
       assert.match(String(all), / GatewaySyncs in all namespaces/);
+    },
+  );
+
+  test(
+    'shows releases as soon as they are stored, and what is missing to users who cannot list them',
+    slow,
+    async (t) => {
+      const { namespace, kubeconfig } = await arrange(t);
+      const address = { namespace, name: 'plant' };
+      await applyGatewaySync(address, { repo: 'https://git.example/x' }, { rollout: {} });
+      const open = `?namespace=${namespace}&name=plant`;
+      const outsider = await enter(await startUi(t, await viewerOf(namespace)));
+      const isLimited = ({ limits }: Update) => limits.some((limit) => limit.includes(' SyncReleases:'));
+      const hidden = await untilUpdate(outsider, (update) => isLimited(update) && update.detail !== undefined, open);
+      assert.deepEqual([hidden.detail?.hasHistory, hidden.detail?.history], [true, undefined]);
+
+      const entered = await enter(await startUi(t, kubeconfig, '-n', namespace));
+      const shows = (count: number) =>
+        untilUpdate(entered, ({ detail }) => detail?.history?.length === count, open).then(
+          ({ detail }) => detail?.history,
+        );
+      await shows(0);
+      const listed = shows(2);
+      const release = { commit: 'a'.repeat(40), ref: 'v1' };
+      await writeReleases(address, [
+        { number: 1, ...release, result: 'Complete' },
+        { number: 2, ...release },
+      ]);
+      assert.partialDeepStrictEqual(await listed, [
+        { number: 2, name: 'plant-2', ...release },
+        { number: 1, name: 'plant-1', ...release, result: 'Complete' },
+      ]);
     },
   );
 

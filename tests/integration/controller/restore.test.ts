@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { RELEASE_LABELS } from '../../../shared/api/names.ts';
 import type { ObjectMeta } from '../../../shared/api/object-meta.ts';
-import { gatewaySyncPath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { callApi, createNamespace } from '../../support/cluster.ts';
+import type { SyncRelease } from '../../../shared/api/sync-release.ts';
+import { gatewaySyncPath, groupPath, syncReleasePath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { callApi, createNamespace, mergePatch } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import {
   type Address,
@@ -16,28 +18,35 @@ import {
 } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
+import { until } from '../../support/until.ts';
 
 interface BackedUp {
   metadata: ObjectMeta;
   status?: unknown;
 }
 
-/** Collections that the documented commands restore, in the order of Velero; the last one only without the exclusions. */
+/** Collections that the documented commands restore. */
 const pathsIn = ({ namespace }: Address) => [
   groupPath('rbac.authorization.k8s.io/v1', 'rolebindings', namespace),
   gatewaySyncPath(namespace, ''),
-  groupPath('apps/v1', 'controllerrevisions', namespace),
+  syncReleasePath(namespace, ''),
 ];
 
-/** Creates an object as Velero does: without its owners and its status, which is written afterwards. */
-async function restore(path: string, object: BackedUp): Promise<void> {
+/** Creates an object as Velero does: without its owners and, by default, without its status. */
+async function restore(path: string, object: BackedUp, withStatus: boolean): Promise<void> {
   const { name, namespace, annotations = {}, labels = {} } = object.metadata;
   const marks = { 'velero.io/backup-name': 'nightly', 'velero.io/restore-name': 'nightly-1' };
   const metadata = { name, namespace, annotations, labels: { ...labels, ...marks } };
   const { status, ...rest } = object;
-  const created = await callApi<BackedUp>({ method: 'POST', path, body: { ...rest, metadata } });
-  if (status === undefined) return;
-  await callApi({ method: 'PUT', path: `${path}/${name}/status`, body: { ...created, status } });
+  await callApi({ method: 'POST', path, body: { ...rest, metadata } });
+  if (status === undefined || !withStatus) return;
+  await mergePatch(`${path}/${name}/status`, { status });
+}
+
+interface RestoreOptions {
+  withStatus: boolean;
+  /** Whether the GatewaySync follows its releases. */
+  areReleasesFirst: boolean;
 }
 
 interface World {
@@ -46,60 +55,78 @@ interface World {
   v1: string;
   /** The resource, which followed the release v1 when the backup was made. */
   before: GatewaySync;
+  /** Deletes all objects of the backup. */
+  deleteAll: () => Promise<void>;
   /** Restores all objects of the backup. */
-  restoreAll: (options?: { withRevisions: boolean }) => Promise<void>;
+  restoreAll: (options: RestoreOptions) => Promise<void>;
+  controller: Awaited<ReturnType<typeof startController>>;
 }
 
-/** A namespace in which all objects were backed up and deleted, and no controller runs. */
+/** A namespace of which a backup was made when v1 was complete. */
 async function arrange(t: TestContext): Promise<World> {
   const repository = await (await gitServerFor(t)).createRepository('app');
   const v1 = await repository.commit({ files: { 'config/a': '1' } });
   await repository.tag('v1');
   await repository.commit({ files: { 'config/a': '2' } });
   const address = { namespace: await createNamespace(t), name: 'app' };
-  await applyGatewaySync(address, { repo: repository.url }, { rollout: {} });
+  await applyGatewaySync(address, { repo: repository.url }, { rollout: { windows: [{ kind: 'Deny' }] } });
   await request(address, 'v1');
   // Later, because the first rollout must be that of v1.
   const controller = await startController(t, address.namespace);
   const before = await untilGatewaySync(address, 'at v1', isAt(v1));
+  await until(() => resultsIn(address), {
+    describe: 'a complete release',
+    accept: (found) => found === 'app-1 Complete',
+  });
   const paths = pathsIn(address);
   const backup = await Promise.all(paths.map((path) => callApi<{ items: BackedUp[] }>({ path })));
-  await controller.stop();
-  for (const path of paths) await callApi({ method: 'DELETE', path });
-  const restoreAll: World['restoreAll'] = async ({ withRevisions } = { withRevisions: false }) => {
-    for (const [index, { items }] of backup.slice(0, withRevisions ? undefined : -1).entries())
-      for (const item of items) await restore(paths[index] ?? '', item);
+  const deleteAll = async () => {
+    for (const path of paths) await callApi({ method: 'DELETE', path });
+    await until(() => resultsIn(address), { describe: 'no release', accept: (found) => found === '' });
   };
-  return { address, v1, before, restoreAll };
+  const restoreAll: World['restoreAll'] = async ({ withStatus, areReleasesFirst }) => {
+    const order = areReleasesFirst ? [0, 2, 1] : [0, 1, 2];
+    for (const index of order)
+      for (const item of backup[index]?.items ?? []) await restore(paths[index] ?? '', item, withStatus);
+  };
+  return { address, v1, before, deleteAll, restoreAll, controller };
+}
+
+/** Names and labels of the releases. */
+async function resultsIn({ namespace }: Address): Promise<string> {
+  const { items } = await callApi<{ items: SyncRelease[] }>({ path: syncReleasePath(namespace) });
+  return items.map(({ metadata }) => `${metadata.name} ${metadata.labels?.[RELEASE_LABELS.result]}`).join();
 }
 
 /** Accepts a resource that follows a commit, whose agents have their permissions. */
 const isAt = (commit: string) => (resource: GatewaySync) =>
-  resource.status?.lastSyncCommit === commit && condition(resource, 'AgentAccess')?.status === 'True';
+  resource.status?.rollout?.stableCommit === commit && condition(resource, 'AgentAccess')?.status === 'True';
 
 suite('a GatewaySync that Velero restores', { concurrency: 2 }, () => {
-  test('with its status before the operator runs keeps its release and its history', async (t) => {
-    const { address, v1, before, restoreAll } = await arrange(t);
-    await restoreAll();
-    await startController(t, address.namespace);
-    // A push to the branch of the spec is handled, and must not move the gateways.
-    await push(address, 'main');
-    await untilStatus(address, { lastPush: { outcome: 'Applied' } });
-    const { status } = await untilGatewaySync(address, 'at v1', isAt(v1));
-    assert.deepEqual(
-      [status?.target, status?.history, status?.rollout?.stableCommit],
-      [before.status?.target, before.status?.history, v1],
-    );
-  });
-
-  test('together with its ControllerRevision is blocked until this is deleted', slow, async (t) => {
-    const { address, v1, restoreAll } = await arrange(t);
-    await restoreAll({ withRevisions: true });
-    await startController(t, address.namespace);
-    const hasReason = (reason: string) => (resource: GatewaySync) =>
-      condition(resource, 'AgentAccess')?.reason === reason;
-    await untilGatewaySync(address, 'blocked', hasReason('RevisionNotWritten'));
-    await callApi({ method: 'DELETE', path: groupPath('apps/v1', 'controllerrevisions', address.namespace) });
-    await untilGatewaySync(address, 'at v1', isAt(v1));
-  });
+  for (const withStatus of [true, false])
+    for (const areReleasesFirst of [true, false])
+      for (const isRunning of [true, false]) {
+        // The how-to says that the releases come first then.
+        if (isRunning && !withStatus && !areReleasesFirst) continue;
+        const when = isRunning ? 'while' : 'before';
+        const order = areReleasesFirst ? 'after' : 'before';
+        const title = `${withStatus ? 'with' : 'without'} its status, ${order} its releases, ${when} the operator runs`;
+        test(title, withStatus || !areReleasesFirst ? slow : {}, async (t) => {
+          const { address, v1, before, deleteAll, restoreAll, controller } = await arrange(t);
+          if (!isRunning) await controller.stop();
+          await deleteAll();
+          await restoreAll({ withStatus, areReleasesFirst });
+          if (!isRunning) await startController(t, address.namespace);
+          if (withStatus) {
+            // A push to the branch of the spec is handled, and must not move the gateways.
+            await push(address, 'main');
+            await untilStatus(address, { lastPush: { outcome: 'Applied' } });
+          }
+          const { status } = await untilGatewaySync(address, 'at v1', isAt(v1));
+          assert.equal(status?.rollout?.stableRelease, 'app-1');
+          if (withStatus) assert.deepEqual(status?.target, before.status?.target);
+          // The second one is the newest commit, which waits, or v1 again, stored before its restored one arrived.
+          assert.match(await resultsIn(address), /^app-1 Complete(,app-2 undefined)?$/);
+        });
+      }
 });

@@ -4,14 +4,13 @@ import { gatewayReportOf, hidesPods, podIdentityOf } from '../../../cli/client/g
 import { basisWords } from '../../../cli/fleet/basis.ts';
 import type { Beyond } from '../../../cli/fleet/beyond.ts';
 import { fleetView, resourceView } from '../../../cli/fleet/fleet.ts';
-import { historyView, toRetry, wayBackTo } from '../../../cli/fleet/orders.ts';
+import { toRetry } from '../../../cli/fleet/orders.ts';
 import { barsIn } from '../../../cli/fleet/sync-progress.ts';
 import { lookOf, markOf } from '../../../cli/fleet/waves.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { Condition, DiscoveredGateway, GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
-import { rollbackTarget } from '../../../shared/domain/rollout/releases.ts';
 import { planOf, rolloutKey } from '../../../shared/domain/rollout/waves.ts';
 import { omit } from '../../../shared/domain/text/objects.ts';
 import {
@@ -596,63 +595,7 @@ suite('the whole view', () => {
 });
 
 suite('a command of kubectl stoker', () => {
-  const entry = (commit: string, ref: string) => ({ commit, ref, revision, time: 'then' });
-  const history = [entry(OLD, 'v1'), entry(`c1${OLD}`, 'v0'), entry(`c2${OLD}`, 'c2')];
-  const rollout = release({ phase: 'Complete', commit: OLD, stableRef: 'v1' });
-  const resource = (changes: Partial<RolloutStatus> = {}) =>
-    gatewaySync({ rollout: { ...rollout, ...changes }, history });
-  const inProgress = resource({ commit: NEW, phase: 'Progressing' });
-  const shown = (from: GatewaySync) =>
-    historyView(from).map(({ commit, isStable, canGoBack }) =>
-      [commit.slice(0, 2), isStable && 'stable', canGoBack && 'target'].filter(Boolean).join(' '),
-    );
-
-  test('to roll back leads to a commit of the history, and to the stable one only during a rollout', () => {
-    const way = (value: string, commit: string, ref: string) => ({
-      kind: 'way',
-      way: { value, commit, ref, isForward: false },
-    });
-    assert.deepEqual(wayBackTo(resource(), 'previous'), way('previous', `c1${OLD}`, 'v0'));
-    assert.deepEqual(wayBackTo(inProgress, 'previous'), way('previous', OLD, 'v1'));
-    assert.deepEqual(wayBackTo(resource(), 'c2'), way(`c2${OLD}`, `c2${OLD}`, 'c2'));
-    assert.deepEqual(wayBackTo(inProgress, 'aaa'), way(OLD, OLD, 'v1'));
-    assert.deepEqual(wayBackTo(resource(), 'aaa'), { kind: 'there' });
-    assert.deepEqual(wayBackTo(resource(), 'c'), { kind: 'several' });
-    assert.deepEqual(wayBackTo(gatewaySync(undefined), 'previous'), { kind: 'unknown' });
-    assert.deepEqual(shown(inProgress), ['aa stable', 'c1 target', 'c2 target']);
-    assert.ok(historyView(gatewaySync({ history })).every(({ canGoBack }) => !canGoBack));
-    assert.equal(historyView(resource({ stableRevision: 'other' }))[0]?.isStable, false);
-  });
-
-  test('to go forward leads to a newer commit of the history, and "previous" is always the next older one', () => {
-    const middle = resource({ commit: OLD, stableCommit: `c1${OLD}`, phase: 'RolledBack' });
-    const oldest = resource({ commit: OLD, stableCommit: `c2${OLD}`, phase: 'RolledBack' });
-    const wayOf = (from: GatewaySync, start: string) => {
-      const found = wayBackTo(from, start);
-      return found.kind === 'way' ? [found.way.commit.slice(0, 2), found.way.isForward] : found.kind;
-    };
-    assert.deepEqual(wayOf(middle, 'previous'), ['c2', false]);
-    assert.deepEqual(wayOf(middle, 'aaa'), ['aa', true]);
-    assert.deepEqual(wayOf(middle, 'c1'), 'there');
-    assert.deepEqual(wayOf(oldest, 'previous'), 'unknown');
-    assert.deepEqual(wayOf(oldest, 'c1'), ['c1', true]);
-    assert.deepEqual(shown(middle), ['aa target', 'c1 stable', 'c2 target']);
-  });
-
-  test('names the revision if its commit is in the history with several revisions of spec.sync', () => {
-    const other = { ...entry(OLD, 'v1'), revision: 'other' };
-    const status = { rollout: { ...rollout, stableCommit: `c1${OLD}` } };
-    const both = gatewaySync({ ...status, history: [entry(OLD, 'v1'), other, entry(`c1${OLD}`, 'v0')] });
-    const ways = historyView(both).map(({ to }) => to);
-    assert.deepEqual(ways, [OLD, `${OLD}/other`, `c1${OLD}`]);
-    for (const to of [`${OLD}/other`, 'aaa/o']) {
-      const found = wayBackTo(both, to);
-      assert.deepEqual(found.kind === 'way' && found.way.value, `${OLD}/other`);
-    }
-    assert.deepEqual(wayBackTo(both, 'aaa/x'), { kind: 'unknown' });
-    assert.deepEqual(wayBackTo(both, 'aaa/'), { kind: 'several' });
-    assert.equal(rollbackTarget(`${OLD}/other`, both.status as never)?.revision, 'other');
-  });
+  const rollout = release({ phase: 'Complete', commit: OLD });
 
   test('to retry names the commit that was given up', () => {
     const retried = (changes: Partial<RolloutStatus>) => toRetry({ ...rollout, ...changes });

@@ -25,7 +25,7 @@ suite('a message of the controller', () => {
       `edited; set the annotation sync.io/approve: ${COMMIT} (remove it first); preview: 1`,
       'edited; run kubectl stoker approve plant; preview: 1',
     ],
-    [`sync.io/rollback: ${COMMIT} takes effect`, `kubectl stoker rollback plant --to ${COMMIT} takes effect`],
+    ['sync.io/rollback: plant-12 takes effect', 'kubectl stoker rollback plant --to plant-12 takes effect'],
     ['sync.io/rollback: previous had no effect', 'kubectl stoker rollback plant had no effect'],
     [`sync.io/retry-rollout: ${COMMIT} had no effect`, 'kubectl stoker retry plant had no effect'],
     ['annotate a pod with sync.io/inject: "true"', 'annotate a pod with sync.io/inject: "true"'],

@@ -9,10 +9,12 @@ import { effectOfRollback } from '../../../cli/orders/rollback.ts';
 import { effectOfSync } from '../../../cli/orders/sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
+import type { StoredRelease } from '../../../shared/domain/rollout/stored-release.ts';
 import { syncRevision } from '../../../shared/domain/rollout/sync-revision.ts';
 import { omit } from '../../../shared/domain/text/objects.ts';
 import { gatewayCountsOf, gatewaySyncOf, rolloutStatusOf, type SpecInput } from '../../support/objects.ts';
 import { changing, failing, type PreviewingGateway, planned, unchanged } from '../../support/planned-fleet.ts';
+import { complete, storedRelease } from './stored-releases.ts';
 
 const NEW = 'b'.repeat(40);
 const OLD = 'a'.repeat(40);
@@ -30,7 +32,6 @@ const rollout = rolloutStatusOf({
   stableRevision: revision,
 });
 const done: RolloutStatus = { ...rollout, phase: 'Complete', summary: 'complete', stableCommit: NEW, stableRef: 'v2' };
-const entry = (commit: string, ref: string) => ({ commit, ref, revision, time: '2026-01-01T00:00:00Z' });
 const waves = [{ name: 'canary' }, { name: 'east', approval: true }, { name: 'west', approval: true }];
 
 interface Given {
@@ -228,42 +229,73 @@ suite('a retry', () => {
 });
 
 suite('a rollback', () => {
-  const history = [entry(NEW, 'v2'), entry(OLD, 'v1'), entry(`${'c'.repeat(39)}d`, 'v0'), entry(OLDER, OLDER)];
-  const complete = { rollout: done, status: { rollout: done, history } };
+  const releases = [
+    storedRelease(4, OLDER, { ...complete, ref: OLDER }),
+    storedRelease(5, `${'c'.repeat(39)}d`, { ...complete, ref: 'v0' }),
+    storedRelease(6, OLD, { ...complete, ref: 'v1' }),
+    storedRelease(7, NEW, { ...complete, ref: 'v2' }),
+  ].map((each) => ({ ...each, revision }));
+  const inProgress: RolloutStatus = { ...rollout, release: 'plant-7', stableRelease: 'plant-6' };
+  const finished: RolloutStatus = { ...done, release: 'plant-7', stableRelease: 'plant-7' };
+  const back: RolloutStatus = { ...inProgress, phase: 'RolledBack' };
+  const order = (value: string) => ({ 'sync.io/rollback': value });
+  const about = (...commits: string[]) => commits.map((commit) => `${commit} ${revision}`);
+  const effectOf = (given: Given, to: string, all: StoredRelease[] | undefined = releases) =>
+    effectOfRollback(resource(given), { to, releases: all });
 
-  test('goes to the previous commit, or to the one with the given first characters', () => {
-    const previous = effectOfRollback(resource({ ...complete }), 'previous');
-    const order = { 'sync.io/rollback': 'previous' };
-    isOrder(previous, order, [NEW, OLD], / 2 .* bbbbbbbb \(v2\) .* aaaaaaaa \(v1\),/);
-    const one = resource({ status: { ...complete.status, gateways: gatewayCountsOf({ total: 1 }) } });
-    isOrder(effectOfRollback(one, OLDER), { 'sync.io/rollback': OLDER }, [NEW, OLDER], / gateway .* cccccccc,/);
-    const none = resource({ status: { ...complete.status, gateways: undefined } });
-    assert.match(effectOfRollback(none, 'a').says, / b+ \(v2\) .* a+ \(v1\)\./);
+  test('goes to the previous release, or to the one with the given number or name', () => {
+    const previous = effectOf({ rollout: finished }, 'previous');
+    const fact = / 2 .* release 7 \(bbbbbbbb, v2\) .* release 6 \(aaaaaaaa, v1\),/;
+    isOrder(previous, order('previous'), about(NEW, OLD), fact);
+    const one = { rollout: finished, total: 1 };
+    for (const to of ['4', 'plant-4'])
+      isOrder(effectOf(one, to), order('plant-4'), about(NEW, OLDER), / gateway .* release 4 \(cccccccc\),/);
+    const none = { status: { rollout: finished, gateways: undefined } };
+    assert.match(effectOf(none, '6').says, / \(b+, v2\) .* \(a+, v1\)\./);
   });
 
-  const back: RolloutStatus = { ...rollout, phase: 'RolledBack' };
-
-  test('leaves the stable commit for an older or a newer one if another commit was rolled back already', () => {
-    const leave = (to: string) => effectOfRollback(resource({ status: { rollout: back, history } }), to);
-    isOrder(leave(OLDER), { 'sync.io/rollback': OLDER }, [OLD, OLDER], / back .* aaaaaaaa .* cccccccc,/);
-    isOrder(leave('bbb'), { 'sync.io/rollback': NEW }, [OLD, NEW], / forward .* aaaaaaaa .* bbbbbbbb \(v2\),/);
+  test('leaves the stable release for an older or a newer one if another release was rolled back already', () => {
+    isOrder(effectOf({ rollout: back }, '4'), order('plant-4'), about(OLD, OLDER), / back .* release 6 .* release 4 /);
+    isOrder(effectOf({ rollout: back }, '7'), order('plant-7'), about(OLD, NEW), / forward .* release 6 .* release 7 /);
   });
 
-  const others = 'aaaaaaaa \\(v1\\), cccccccc \\(v0\\), cccccccc';
-  const stopped: Given = { rollout: { ...rollout, phase: 'Stopped', previewFailure: 'x' } };
-  const oldest: Given = { status: { history: [entry(NEW, 'v2'), entry(OLD, 'v1')], rollout: back } };
-  const refusals: [to: string, fact: RegExp, code: ProblemCode, given: Given][] = [
-    [NEW, new RegExp(`^bbbbbbbb .* ${others}$`), 'CommitNotFound', complete],
-    ['c', / c: /, 'CommitNotFound', complete],
-    ['v1', /^v1 /, 'CommitNotFound', complete],
-    ['previous', /^[^:]*$/, 'NothingToDo', { rollout: done }],
-    ['previous', / bbbbbbbb \(v2\): .* aaaaaaaa$/, 'NothingToDo', stopped],
-    ['previous', / --to: bbbbbbbb \(v2\)$/, 'NothingToDo', oldest],
+  test('to the previous release needs a new confirmation if that one has another spec.sync', () => {
+    const edited = releases.map((each) => (each.number === 6 ? { ...each, revision: 'other' } : each));
+    const [first, second] = [releases, edited].map((all) => effectOf({ rollout: finished }, 'previous', all));
+    assert.notEqual(agreementOf(first as OrderChange), agreementOf(second as OrderChange));
+  });
+
+  test('of a rollout in progress needs no permission to list releases', () => {
+    const effect = effectOfRollback(resource({ rollout: inProgress }), { to: 'previous', releases: undefined });
+    isOrder(effect, order('previous'), about(NEW, OLD), / release 7 .* release 6 /);
+  });
+
+  const others = '6 \\(v1\\), 5 \\(v0\\), 4 \\(cccccccc\\)$';
+  const stopped: RolloutStatus = { ...inProgress, phase: 'Stopped', previewFailure: 'x' };
+  const oldest: RolloutStatus = { ...back, stableCommit: OLDER, stableRelease: 'plant-4' };
+  const incomplete = [...releases, storedRelease(8, OLDER, { phase: 'Stopped' })];
+  const refusals: [to: string, fact: RegExp, code: ProblemCode, rollout: RolloutStatus, all?: StoredRelease[]][] = [
+    ['7', new RegExp(`^release 7 .*: .* ${others}`), 'InvalidRelease', finished],
+    ['8', new RegExp(`^release 8 .*: .* ${others}`), 'InvalidRelease', finished, incomplete],
+    ['9', new RegExp(`^release 9 .*: .* ${others}`), 'InvalidRelease', finished],
+    [NEW, /^release b{40} /, 'InvalidRelease', finished, []],
+    ['previous', /^[^:]*$/, 'NothingToDo', finished, []],
+    ['previous', / release 7 \(bbbbbbbb, v2\): .* release 6 \(aaaaaaaa, v1\)$/, 'NothingToDo', stopped],
+    ['previous', / --to: 7 \(v2\), 6 \(v1\), 5 \(v0\)$/, 'NothingToDo', oldest],
   ];
-  for (const [to, message, code, given] of refusals)
+  for (const [to, message, code, given, all] of refusals)
     test(`is rejected with a message that matches ${message.source}`, () => {
-      isWrong(() => effectOfRollback(resource(given), to), code, message);
+      isWrong(() => effectOf({ rollout: given }, to, all), code, message);
     });
+
+  test('is rejected if the releases that it depends on cannot be read', () => {
+    for (const to of ['previous', '6'])
+      isWrong(
+        () => effectOfRollback(resource({ rollout: finished }), { to, releases: undefined }),
+        'Forbidden',
+        / gateways\/plant: /,
+      );
+  });
 });
 
 suite('a pause', () => {

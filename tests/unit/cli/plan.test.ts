@@ -363,10 +363,10 @@ suite('the release to plan', () => {
   const EARLIER = 'e'.repeat(40);
   /** Makes a resource whose gateways have had `EARLIER` and then `OLD`. */
   const withHistory = (rollout: Partial<RolloutStatus>) => {
-    const { gatewaySync } = planned([unchanged('a')], { rollout: { nextCommit: undefined, ...rollout } });
-    const time = '2026-01-01T00:00:00Z';
-    const history = [OLD, EARLIER].map((commit) => ({ commit, ref: 'main', revision: 'r', time }));
-    return { ...gatewaySync, status: { ...gatewaySync.status, history } };
+    const { gatewaySync } = planned([unchanged('a')], {
+      rollout: { nextCommit: undefined, earlierCommits: [OLD, EARLIER], ...rollout },
+    });
+    return gatewaySync;
   };
   const newer: Partial<RolloutStatus>[] = [
     { phase: 'Progressing', commit: NEW },

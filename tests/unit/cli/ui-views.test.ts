@@ -5,6 +5,7 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { DiscoveredGateway } from '../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
+import type { StoredRelease } from '../../../shared/domain/rollout/stored-release.ts';
 import {
   gatewayCountsOf,
   gatewaySyncOf,
@@ -13,6 +14,7 @@ import {
   syncReportOf,
 } from '../../support/objects.ts';
 import { NEW, planned, unchanged } from '../../support/planned-fleet.ts';
+import { complete, storedRelease } from './stored-releases.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
 const full = 'the volume is full';
@@ -105,6 +107,25 @@ suite('the data for the page', () => {
     assert.deepEqual(can, { sync: true, approve: false, pause: true, resume: false, rollback: false, retry: false });
     assert.match(offers.find(({ verb }) => verb === 'approve')?.says ?? '', / spec\.rollout\b/);
     assert.match(offers.find(({ verb }) => verb === 'pause')?.says ?? '', /^\D+ gateway /);
+  });
+
+  test('has the history and a rollback only if the releases can be read', () => {
+    const content = { commit: `${COMMIT}2`, stableCommit: `${COMMIT}2` };
+    const rollout = rolloutStatusOf({ ...content, release: 'north-2', stableRelease: 'north-2' });
+    const { status, ...given } = gatewaySync([gateway('a')], { rollout: {} });
+    const north = { ...given, status: { ...status, rollout } };
+    const stored = { ...complete, namespace: 'plants', crName: 'north' };
+    const releases = [1, 2].map((number) =>
+      storedRelease(number, `${COMMIT}${number}`, { ...stored, release: `north-${number}` }),
+    );
+    const shown = (readable: StoredRelease[] | undefined) => {
+      const { history, hasHistory, offers } = detailIn(north, { releases: readable });
+      const canRollBack = offers.some(({ verb, canBegin }) => verb === 'rollback' && canBegin);
+      return [history?.map(({ name }) => name), hasHistory, canRollBack];
+    };
+    assert.deepEqual(shown(releases), [['north-2', 'north-1'], true, true]);
+    assert.deepEqual(shown([]), [[], true, false]);
+    assert.deepEqual(shown(undefined), [undefined, true, false]);
   });
 
   test('contains no control characters from untrusted text', () => {

@@ -4,7 +4,7 @@ import { announcementOf, NOTHING_REPORTED } from '../../../agent/report/announce
 import type { Finding } from '../../../agent/report/reports.ts';
 import type { SyncOutcome } from '../../../agent/report/sync-outcome.ts';
 import { type Surroundings, UNKNOWN } from '../../../agent/resource/judge-resource.ts';
-import { viewProfile } from '../../../agent/resource/revisions.ts';
+import { viewProfile } from '../../../agent/resource/stored-syncs.ts';
 import { projectResource } from '../../../agent/resource/watch-resource.ts';
 import { idleFinding } from '../../../agent/sync/in-force.ts';
 import { FIRST_AGENT_WITH_ROLLOUTS as agentVersion } from '../../../shared/api/names.ts';
@@ -58,7 +58,7 @@ const kept = new Map(
 function surroundingsOf(index: number): Surroundings {
   return {
     self: () => ({ identity: { podName: podNameOf(index), gatewayName: undefined }, labels: new Map() }),
-    findRevision: (revision) => kept.get(revision) ?? 'there is none',
+    findSync: ({ revision }) => kept.get(revision) ?? 'there is none',
   };
 }
 

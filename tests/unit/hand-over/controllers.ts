@@ -12,6 +12,7 @@ import { TransientError } from '../../../shared/errors.ts';
 import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
 import { answerOf, CREATED, versionOf } from './api-server.ts';
 import { checkDecided } from './invariants.ts';
+import { withNotedResults, withReleases } from './releases.ts';
 import { podNameOf, prune, store } from './store.ts';
 import { type Controller, liveOf, type Question, replaceAt, type Setup, type World } from './world.ts';
 
@@ -156,30 +157,33 @@ function serves({ answer }: Controller, { event, prefixes, range }: Question): b
   return question.range === range && prefixes.every((name) => question.prefixes.includes(name) || isChosen(name));
 }
 
-/** Decides, and sends the patch of the status if it differs. */
-export function decideAndSend(world: World, index: number, setup: Setup, { isPatient = true } = {}): World {
+/** Decides, stores the releases that are missing, and sends the patch of the status if it differs. */
+export function decideAndSend(before: World, index: number, setup: Setup, { isPatient = true } = {}): World {
   const { parts } = setup;
-  const controller = world.controllers[index] as Controller;
+  const controller = before.controllers[index] as Controller;
   const { turn, reports, mayWrite } = controller;
-  if (!turn) return world;
+  if (!turn) return before;
   const { seen, isAgain } = turn;
   const asking: PendingQuery = { kind: 'querying', forMs: isPatient ? 0 : 10_000 };
   const observation = {
     gatewaySync: seen,
     intents: readIntents(seen),
     query: turn.answer === 'querying' ? asking : turn.answer,
-    pods: world.agents.map((_, at) => podOf(at)),
+    pods: before.agents.map((_, at) => podOf(at)),
     missing: [],
     unmade: [],
     accessProblems: [],
-    isRevisionKept: true,
     areAuthorsChecked: false,
     isLabelRequired: false,
     cluster: '',
     commitStatus: undefined,
     reportOf: ({ uid }: ObservedPod) => reports.find((report) => report?.podUID === uid),
   };
-  const { status, holdForMs, requeryInMs } = parts.decide(observation, world.now);
+  const first = parts.decide({ ...observation, releases: before.releases }, before.now);
+  const mustStore = first.toStore.length > 0 && first.holdForMs === 0 && mayWrite;
+  const world = mustStore ? withReleases(before, first.toStore) : before;
+  const decision = mustStore ? parts.decide({ ...observation, releases: world.releases }, world.now) : first;
+  const { status, holdForMs, requeryInMs } = decision;
   const nextQueryAt = requeryInMs === undefined ? undefined : world.now + requeryInMs;
   const planned = { ...controller, turn: undefined, ...(turn.answer !== 'querying' && { nextQueryAt }) };
   if (holdForMs > 0) return withController(world, index, planned);
@@ -210,7 +214,7 @@ export function land(world: World, index: number, setup: Setup, { isHeard = true
     return setup.controller === 'slow' ? observed : decideAndSend(observed, index, setup);
   }
   checkDecided(liveOf(world), after, seen);
-  const landed = store(withSight(world, controller, after), after, setup);
+  const landed = withNotedResults(store(withSight(world, controller, after), after, setup));
   if (!isHeard) return fail(landed, index, quiet);
   return prune(withController(landed, index, mayWrite ? quiet : undefined));
 }

@@ -7,6 +7,7 @@ import { versionOf } from './api-server.ts';
 import { ask, decideAndSend, observe, start } from './controllers.ts';
 import { checkRest } from './invariants.ts';
 import { agentMoves, controllerMoves, firstWorld, movesOf, receiverMoves, wakeByTime } from './moves.ts';
+import { resultsOf } from './releases.ts';
 import { liveOf, type Setup, type World } from './world.ts';
 
 /** Maximum number of steps until all is idle. */
@@ -137,7 +138,8 @@ function makeKey(world: World): string {
   ]);
   const reports = world.reports.map((report) => report && textOf(report));
   const { now, receivers, host, unanswered, left, truth } = world;
-  return JSON.stringify([now, order, controllers, agents, reports, receivers, host, unanswered, left, truth]);
+  const releases = resultsOf(world.releases);
+  return JSON.stringify([now, order, releases, controllers, agents, reports, receivers, host, unanswered, left, truth]);
 }
 
 /** Times without an effect. */

@@ -23,6 +23,7 @@ export function firstWorld(setup: Setup): World {
   const world: World = {
     now: CREATED + STEP_MS,
     versions: [resource],
+    releases: [],
     reports: each(count, undefined),
     receivers: each(setup.receivers ?? 1, { waiting: [], sent: undefined }),
     controllers: [undefined, undefined],

@@ -3,6 +3,7 @@ import type { NOTHING_REPORTED } from '../../../agent/report/announcement-of.ts'
 import type { Intent, Verdict } from '../../../agent/resource/judge-resource.ts';
 import type { FoundRefs, QueryResult } from '../../../controller/polling/query-result.ts';
 import type { ObservedGatewaySync } from '../../../controller/watch/observed-gateway-sync.ts';
+import type { ObservedRelease } from '../../../controller/watch/observed-release.ts';
 import type { ObservedReport } from '../../../controller/watch/observed-report.ts';
 import type { Annotations, Part } from '../../../receiver/annotations/annotations-of.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
@@ -136,6 +137,8 @@ export interface World {
   now: number;
   /** Versions of the resource: the last one is stored, and lagging watches haven't received all. */
   versions: readonly GatewaySync[];
+  /** Stored releases, in the order of their numbers. */
+  releases: readonly ObservedRelease[];
   reports: readonly (SyncReportStatus | undefined)[];
   receivers: readonly Receiver[];
   /** A spare is undefined. */

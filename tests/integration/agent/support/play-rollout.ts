@@ -1,8 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
+import { API_VERSION, SYNC_RELEASE } from '../../../../shared/api/group.ts';
+import { RELEASE_LABELS } from '../../../../shared/api/names.ts';
 import type { RolloutPreview, RolloutStatus } from '../../../../shared/api/rollout.ts';
-import { revisionName, syncRevision } from '../../../../shared/domain/rollout/sync-revision.ts';
+import type { SyncRelease } from '../../../../shared/api/sync-release.ts';
+import { releaseName } from '../../../../shared/domain/rollout/release-name.ts';
+import { syncRevision } from '../../../../shared/domain/rollout/sync-revision.ts';
 import { planOf } from '../../../../shared/domain/rollout/waves.ts';
 import { gatewaySyncPath } from '../../../../shared/io/kubernetes/resource-path.ts';
 import type { GatewayPod } from './gateway-pod.ts';
@@ -14,16 +18,17 @@ interface Rollout extends Pick<RolloutStatus, 'number' | 'phase' | 'commit' | 's
   admitted: Record<string, string>;
   revision: string;
   stableRevision: string;
+  /** Names of the SyncReleases. */
+  release?: string;
+  stableRelease?: string;
   /** Distinguishes statuses: agents report the ref that they follow. */
   stableRef?: string;
   /** The release that agents preview. */
   preview?: Pick<RolloutPreview, 'commit' | 'revision'> | undefined;
 }
 
-interface ControllerRevision {
-  metadata: { name: string; ownerReferences: object[] };
-  revision: number;
-  data: object;
+interface NewRelease extends Pick<SyncRelease, 'apiVersion' | 'kind' | 'spec'> {
+  metadata: { name: string; labels: Record<string, string> };
 }
 
 /** Acts as the controller of a rollout in waves. */
@@ -32,8 +37,8 @@ export interface RolloutPlay {
   label(labels?: Record<string, string>): Promise<{ POD_LABELS_FILE: string }>;
   /** The revision of `spec.sync` as it is now. */
   revision(): Promise<string>;
-  /** The object that keeps `spec.sync` as it is now. */
-  controllerRevision(): Promise<ControllerRevision>;
+  /** The SyncRelease to create for a commit with `spec.sync` as it is now. */
+  releaseOf(commit: string, number: number): Promise<NewRelease>;
   /** Sets the observed generation, and the admission of gateways. */
   roll(rollout: Rollout): Promise<void>;
 }
@@ -50,11 +55,14 @@ export function playRollout(pod: GatewayPod): RolloutPlay {
       return { POD_LABELS_FILE: file };
     },
     revision: async () => syncRevision((await read()).spec.sync),
-    controllerRevision: async () => {
-      const { metadata, spec } = await read();
-      const owner = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', name: NAME, uid: metadata.uid };
-      const name = revisionName(NAME, syncRevision(spec.sync));
-      return { metadata: { name, ownerReferences: [owner] }, revision: 1, data: { sync: spec.sync } };
+    releaseOf: async (commit, number) => {
+      const { spec } = await read();
+      return {
+        apiVersion: API_VERSION,
+        kind: SYNC_RELEASE.kind,
+        metadata: { name: releaseName(NAME, number), labels: { [RELEASE_LABELS.crName]: NAME } },
+        spec: { number, sources: [{ name: 'main', repo: spec.git.repo, ref: 'main', commit }], sync: spec.sync },
+      };
     },
     roll: async ({ admitted, stableRef = 'stable', preview, ...rollout }) => {
       const { metadata, spec } = await read();

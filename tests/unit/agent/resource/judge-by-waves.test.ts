@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { type Intent, judgeResource, type Verdict } from '../../../../agent/resource/judge-resource.ts';
-import { type ProfileView, viewProfile } from '../../../../agent/resource/revisions.ts';
+import { type ProfileView, viewProfile } from '../../../../agent/resource/stored-syncs.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import { isSameWork } from '../../../../agent/sync/in-force.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import type { Wave } from '../../../../shared/api/wave.ts';
 import type { ProfileSource } from '../../../../shared/domain/kubernetes/resolve-profile.ts';
 import { planOf, rolloutKey } from '../../../../shared/domain/rollout/waves.ts';
+import { omit } from '../../../../shared/domain/text/objects.ts';
 import { gatewaySpecOf, rolloutStatusOf, type SpecInput } from '../../../support/objects.ts';
 
 const NEW = 'b'.repeat(40);
@@ -44,6 +45,8 @@ const statusOf = (changes: Partial<RolloutStatus> = {}): RolloutStatus =>
     stableCommit: OLD,
     stableRef: 'v1',
     stableRevision: BEFORE,
+    stableRelease: 'app-6',
+    release: 'app-7',
     plan: planOf(waves),
     admission: admission(''),
     ...changes,
@@ -82,16 +85,14 @@ function judge({
     gateways: 1,
     refResolved: { status: 'True', message: '' },
     spec: { ...gatewaySpecOf(), sync, paused },
-    rollout: { uid: 'uid-1', waves: plan, status: status as RolloutStatus | undefined, revision: LIVE, earlier },
+    rollout: { waves: plan, status: status as RolloutStatus | undefined, revision: LIVE, earlier },
     ...changes,
   };
   const known = 'knownLabels' in rest ? rest.knownLabels : labels;
   return judgeResource(resource, 'default', {
     self: () => ({ identity, labels: known }),
-    findRevision: (revision, owner) => {
-      assert.equal(owner, 'uid-1');
-      return revision === BEFORE && before ? before : 'not at hand';
-    },
+    findSync: ({ revision, release }) =>
+      revision === BEFORE && release === 'app-6' && before ? before : `${release} has not been read`,
   });
 }
 
@@ -127,7 +128,7 @@ suite('while changes go in waves', () => {
   ];
   test('a gateway that waits has nothing to do when a rollout begins', () => {
     const judged = (status: RolloutStatus) => judge({ before: found(syncOf('old')), status });
-    const done = { commit: OLD, ref: 'v1', revision: BEFORE, phase: 'Complete' } as const;
+    const done = { commit: OLD, ref: 'v1', revision: BEFORE, release: 'app-6', phase: 'Complete' } as const;
     const complete = judged(statusOf({ number: 6, ...done }));
     const history = judge({ before: found(syncOf('old')), status: statusOf({ number: 6, ...done }), earlier: [NEW] });
     assert.ok(isSameWork(history, complete));
@@ -219,11 +220,16 @@ suite("the agent changes nothing if it can't decide because", () => {
     ['something else than a revision', { status: statusOf({ stableRevision: '../../x' }) }, /status\.rollout/],
     ['an odd boundary', { status: statusOf({ admission: admission('zzz') }) }, /status\.rollout/],
     ['odd members', { status: statusOf({ admission: admission('all', 'all', 'g') }) }, /status\.rollout/],
-    ['a revision that is not at hand', { status: statusOf() }, / 2{32} .*not at hand/],
     [
-      'a release of a revision that is not at hand',
+      'a release without a name, from an earlier controller',
+      { status: omit(statusOf(), 'release', 'stableRelease') },
+      / 2{32} .*undefined has not been read/,
+    ],
+    ['a release that has not been read', { status: statusOf() }, / 2{32} .*app-6 has not been read/],
+    [
+      'an admitted release that has not been read',
       { status: statusOf({ ...admitted, revision: OTHER }) },
-      / 333333333333/,
+      / 333333333333.*app-7 has not been read/,
     ],
   ];
   for (const [name, given, message] of cases) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { judgePreview } from '../../../../agent/resource/judge-preview.ts';
 import type { Intent } from '../../../../agent/resource/judge-resource.ts';
-import { type ProfileView, viewProfile } from '../../../../agent/resource/revisions.ts';
+import { type ProfileView, viewProfile } from '../../../../agent/resource/stored-syncs.ts';
 import { planOf } from '../../../../shared/domain/rollout/waves.ts';
 import { gatewaySpecOf, rolloutStatusOf } from '../../../support/objects.ts';
 
@@ -14,12 +14,21 @@ const labels = new Map([['site', 'x']]);
 const syncOf = (source: string, settings: object = {}, name = 'default') =>
   gatewaySpecOf({ sync: { profiles: { [name]: { mappings: [{ source, destination: 'x' }], ...settings } } } }).sync;
 
-const preview = { commit: NEW, ref: 'v2', revision: LIVE, startedAt: '2026-01-01T00:00:00Z', total: 1, reported: 0 };
+const preview = {
+  commit: NEW,
+  ref: 'v2',
+  revision: LIVE,
+  release: 'app-7',
+  startedAt: '2026-01-01T00:00:00Z',
+  total: 1,
+  reported: 0,
+};
 const statusOf = (changes: object = {}) => ({
   ...rolloutStatusOf({ number: 7, phase: 'Previewing', commit: NEW, ref: 'v2', revision: LIVE }),
   stableCommit: OLD,
   stableRef: 'v1',
   stableRevision: BEFORE,
+  stableRelease: 'app-6',
   plan: planOf([]),
   admission: [{ wave: 'rest', members: 'all', admitted: '' }],
   preview,
@@ -43,12 +52,12 @@ function judge({ status = statusOf(), sync = syncOf('new'), generation = 1, ...r
     gateways: 1,
     refResolved: undefined,
     spec: { ...gatewaySpecOf(), sync, paused: true },
-    rollout: { uid: 'uid', waves: [], status, revision: LIVE, earlier: [] },
+    rollout: { waves: [], status, revision: LIVE, earlier: [] },
   };
   const { before = viewProfile(syncOf('old'), 'default') } = rest;
   return judgePreview(resource, 'default', {
     self: () => ({ identity: { podName: 'p', gatewayName: undefined }, labels: 'known' in rest ? rest.known : labels }),
-    findRevision: () => before,
+    findSync: ({ release }) => (release === 'app-6' ? before : `no release ${release}`),
   });
 }
 

@@ -16,7 +16,7 @@ const syncOf = (profiles: SyncInput['profiles'], defaults: SyncInput['defaults']
   gatewaySpecOf({ sync: { defaults, profiles } }).sync;
 
 const unexpected = () => assert.fail('without spec.rollout nobody has to know this');
-const unasked = { self: unexpected, findRevision: unexpected };
+const unasked = { self: unexpected, findSync: unexpected };
 
 function resource(changes: Partial<WatchedResource> = {}, spec: Partial<Spec> = {}): WatchedResource {
   return {

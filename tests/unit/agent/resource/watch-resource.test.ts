@@ -23,11 +23,12 @@ test('the agent keeps the condition of the ref, and a question of limited length
 
 test('the agent keeps the commits for rollbacks and retries, each once, and only commits', () => {
   const [stable, older, next] = ['a', 'b', 'c'].map((letter) => letter.repeat(40)) as [string, string, string];
-  const entry = (commit: string) => ({ commit }) as never;
-  const status = {
-    history: [entry(stable), entry(older), entry('--upload-pack=x')],
-    rollout: rolloutStatusOf({ stableCommit: stable, commit: next }),
-  };
+  const rolloutStatus = rolloutStatusOf({
+    stableCommit: stable,
+    earlierCommits: [older, stable, '--upload-pack=x'],
+    commit: next,
+  });
+  const status = { rollout: rolloutStatus };
   const { rollout } = projectResource(gatewaySyncOf({ spec: { rollout: {} }, status }));
   assert.deepEqual([rollout?.earlier, rollout?.waves], [[stable, older, next], []]);
   assert.deepEqual(projectResource(gatewaySyncOf({ spec: { rollout: {} } })).rollout?.earlier, []);

@@ -82,7 +82,7 @@ export async function loopOf(
     profileName: 'default',
     surroundings: {
       self: () => ({ identity: { podName: 'gateway-0', gatewayName: undefined }, labels: new Map() }),
-      findRevision: () => '',
+      findSync: () => '',
     },
     sync: async (intent, ...given) => ({ ...(await sync(intent, ...given)), intent }),
     isAtHand: async ({ commit }) => commit === '1'.repeat(40),

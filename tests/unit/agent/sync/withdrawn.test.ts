@@ -71,6 +71,6 @@ function inWaves(generation: number, dryRun: boolean): WatchedResource {
     ...withSpec(profiles({ dryRun })),
     generation,
     observedGeneration: generation,
-    rollout: { uid: 'uid', waves: [], status, revision: status.revision, earlier: [] },
+    rollout: { waves: [], status, revision: status.revision, earlier: [] },
   };
 }

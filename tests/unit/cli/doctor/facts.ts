@@ -1,8 +1,8 @@
 /** Names, numbers, and commands that a finding must contain, by name of the change. */
 export const FACTS: Record<string, readonly string[]> = {
   'a CRD without the newest field 1': ['spec.rollout.waves'],
-  'a CRD without the newest field 4': ['status.rollout.waitsFor'],
-  'a ClusterRole of agents without revisions': ['get syncreports, get controllerrevisions'],
+  'a CRD without the newest field 4': ['status.rollout.stableRelease'],
+  'a ClusterRole of agents without releases': ['get syncreports, get syncreleases'],
   'an installation with more policies': ['stoker-controller-approvers', 'stoker-controller-secrets', 'stoker-webhook'],
   'a controller whose pod cannot start': ['stoker-controller-0', 'ErrImagePull'],
   'a Lease that was renewed longer ago': ['2026-01-02T11:59:29Z'],

@@ -34,7 +34,7 @@ export const newest = [
   ['spec', 'rollout', 'waves'],
   ['spec', 'git', 'commitStatus'],
   ['spec', 'gateway', 'verify'],
-  ['status', 'rollout', 'waitsFor'],
+  ['status', 'rollout', 'stableRelease'],
 ];
 export const crd = (name: string, ...paths: string[][]) => ({
   metadata: { name },
@@ -67,7 +67,7 @@ const policy = (name: string) => ({ metadata: { name } });
 const binding = (name: string) => ({ metadata: { name }, spec: { policyName: name, validationActions: ['Deny'] } });
 const POLICIES = [
   'stoker-controller-agent',
-  'stoker-controller-revisions',
+  'stoker-controller-releases',
   'stoker-controller-controller',
   'stoker-receiver',
 ];
@@ -80,8 +80,12 @@ export const inOrder = () => ({
   cluster: {
     server: seen({ gitVersion: 'v1.36.3' }),
     groupVersions: seen(['v1alpha1']),
-    resources: seen(['gatewaysyncs', 'syncreports']),
-    crds: seen([crd('gatewaysyncs.sync.io', ...newest), crd('syncreports.sync.io', ['status', 'verification'])]),
+    resources: seen(['gatewaysyncs', 'syncreleases', 'syncreports']),
+    crds: seen([
+      crd('gatewaysyncs.sync.io', ...newest),
+      crd('syncreports.sync.io', ['status', 'verification']),
+      crd('syncreleases.sync.io'),
+    ]),
     webhooks: seen([
       {
         metadata: { name: 'stoker', creationTimestamp: EARLY },
@@ -106,7 +110,6 @@ export const inOrder = () => ({
         { apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['get', 'list', 'watch'] },
         { apiGroups: ['*'], resources: ['*'], verbs: ['get'] },
         { apiGroups: ['sync.io'], resources: ['syncreports'], verbs: ['create', 'patch'] },
-        { apiGroups: ['apps'], resources: ['*'], verbs: ['*'] },
       ],
     }),
     receiverBindings: seen([

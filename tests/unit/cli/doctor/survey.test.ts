@@ -63,7 +63,7 @@ suite('kubectl stoker doctor reads each part on its own', () => {
     const [what, answer] = Object.entries(faults)[index % Object.keys(faults).length] ?? assert.fail();
     test(`${what} for ${pattern.source} is a finding of this part`, slow, async (t) => {
       const served: [RegExp, Answer] = [/^\/apis\/sync.io$/, answerWith({ versions: [{ version: 'v1alpha1' }] })];
-      const kinds = [{ name: 'gatewaysyncs' }, { name: 'syncreports' }];
+      const kinds = [{ name: 'gatewaysyncs' }, { name: 'syncreleases' }, { name: 'syncreports' }];
       const known: [RegExp, Answer] = [/^\/apis\/sync.io\/v1alpha1$/, answerWith({ resources: kinds })];
       const { whole, checks } = await examine(t, [[pattern, answer], served, known]);
       assert.match(whole, new RegExp(`^warning ${check} cannot read `, 'm'));
@@ -86,7 +86,7 @@ suite('kubectl stoker doctor reads each part on its own', () => {
       metadata: { ...metadata, name: 'usual' },
       spec: { git, gateway: {}, sync: { defaults: {}, profiles: {} }, polling: { enabled: true }, webhook: {} },
     };
-    const kinds = [{ name: 'gatewaysyncs' }, { name: 'syncreports' }];
+    const kinds = [{ name: 'gatewaysyncs' }, { name: 'syncreleases' }, { name: 'syncreports' }];
     const { whole, checks } = await examine(t, [
       [/^\/apis\/sync.io$/, answerWith({ versions: [{ version: 'v1alpha1' }] })],
       [/^\/apis\/sync.io\/v1alpha1$/, answerWith({ resources: kinds })],

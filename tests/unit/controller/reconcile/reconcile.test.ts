@@ -56,6 +56,7 @@ function arrange() {
       }),
     },
     pods: { ownedBy: () => [] },
+    releases: { ownedBy: () => [] },
     missingGateways: { searchFirst: async () => false, podsOf: () => [], unmadeOf: () => [] },
     repositories: {
       query: () => world.query(),

@@ -33,7 +33,7 @@ export const GONE: Partial<Agent> = {
 
 /** The release that the status assigns to a gateway; undefined if the waves have changed since it was written. */
 function aimOf(world: World, index: number, setup: Setup): Aim | undefined {
-  const rollout = world.state?.rollout;
+  const rollout = world.state;
   if (!rollout || rollout.plan !== planNameOf(world, setup)) return undefined;
   const isIn = isReleasedIn({ fits: planIn(world, setup).fits[index] ?? [], key: keyOf(index) }, rollout.admission);
   const commit = (isIn ? rollout.commit : rollout.stableCommit) as Commit;
@@ -48,7 +48,7 @@ export function read(world: World, index: number, setup: Setup): World {
   const has = holds === aim.commit && report?.commit === aim.commit;
   // For the controller, a report about an older rollout is like one about none.
   const isCurrent = report?.rollout === aim.number;
-  const isOlder = aim.number === undefined && report?.rollout !== world.state?.rollout.number;
+  const isOlder = aim.number === undefined && report?.rollout !== world.state?.number;
   const isHealthy = has && report.state === 'healthy';
   const isDone = isCurrent ? report?.state === 'failed' || isHealthy : isOlder && isHealthy;
   return isDone && !before ? world : withAgent(world, index, { aim: isDone ? undefined : aim });
@@ -56,7 +56,7 @@ export function read(world: World, index: number, setup: Setup): World {
 
 /** An agent previews the release that the status names, and removes a preview of another one. */
 export function preview(world: World, index: number, setup: Setup): World {
-  const { preview: next } = world.state?.rollout ?? {};
+  const { preview: next } = world.state ?? {};
   const { holds, preview: current, report = firstReport(holds) } = world.agents[index] as Agent;
   if (!knowsPreviews(index, setup)) return world;
   // If it is admitted to the release, it delivers it even if no other gateway previews it any longer.
@@ -68,7 +68,7 @@ export function preview(world: World, index: number, setup: Setup): World {
 
 /** Compares a commit with the one in the volume, or with the stable one if there is none. */
 function previewOf(commit: Commit, index: number, world: World, setup: Setup): ReportedPreview {
-  const stable = world.state?.rollout.stableCommit as Commit;
+  const stable = world.state?.stableCommit as Commit;
   const { holds = stable } = world.agents[index] as Agent;
   const [content, before, other] = [commit, holds, stable].map((each) => contentOf(each, index, world, setup));
   const changesNothing = content === before;
@@ -100,8 +100,7 @@ export function apply(world: World, index: number, setup: Setup): World {
   });
 }
 
-const isStable = (commit: Commit | undefined, { state }: World) =>
-  [undefined, state?.rollout.stableCommit].includes(commit);
+const isStable = (commit: Commit | undefined, { state }: World) => [undefined, state?.stableCommit].includes(commit);
 const named = (commit: Commit | undefined) => ({ commit, revision: commit && 'r' });
 
 /** Delivers the report to the controller's watch. */

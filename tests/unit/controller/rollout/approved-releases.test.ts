@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { step } from '../../../../controller/rollout/machine.ts';
-import type { RolloutState } from '../../../../controller/rollout/moves.ts';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
@@ -13,7 +12,7 @@ import { byDepth } from '../../../support/depth.ts';
  * and approves a release in it later. Sources are commits, revisions of `spec.sync`, and times.
  */
 interface World {
-  state: RolloutState | undefined;
+  state: RolloutStatus | undefined;
   commit: string;
   revision: string;
   isPaused: boolean;
@@ -35,7 +34,7 @@ const nameOf = (commit: string, revision: string) => `${commit}/${revision}`;
 
 function gatewayOf({ holds, state, isPreviewing, now }: World): RolloutGateway {
   const [commit = '', revision = ''] = holds.split('/');
-  const { preview } = state?.rollout ?? {};
+  const { preview } = state ?? {};
   const isBroken = preview?.revision === 'r1' && isPreviewing;
   return {
     name: 'g',
@@ -47,7 +46,7 @@ function gatewayOf({ holds, state, isPreviewing, now }: World): RolloutGateway {
     isOutdated: false,
     supportsPreviews: true,
     // It has followed a rollout before a status that is lost.
-    report: { rollout: state?.rollout.number ?? (now > BEGUN.now ? 1 : undefined), commit, revision, state: 'healthy' },
+    report: { rollout: state?.number ?? (now > BEGUN.now ? 1 : undefined), commit, revision, state: 'healthy' },
     preview: preview && {
       commit: preview.commit,
       revision: preview.revision,
@@ -72,7 +71,7 @@ function control(world: World): World {
     rollback: undefined,
     retry: undefined,
     window: { isOpen: true, message: '' },
-    historyLength: 10,
+    completed: [],
     deadlineMs: 60_000,
     previewMs: world.isPreviewing ? 1_000 : 0,
     previewIntervalMs: 1,
@@ -80,14 +79,13 @@ function control(world: World): World {
     now: world.now,
   });
   assert.ok(next);
-  const { rollout, history } = next;
-  check(rollout, world);
-  return { ...world, state: { rollout, history }, now: world.now + 1_000 };
+  check(next, world);
+  return { ...world, state: next, now: world.now + 1_000 };
 }
 
 /** No gateway gets a release that needed an approval and that no approver saw. */
 function check(rollout: RolloutStatus, { state, approved }: World): void {
-  if (!state || isSame(rollout, stableOf(state.rollout))) return;
+  if (!state || isSame(rollout, stableOf(state))) return;
   if (!rollout.admission.some(({ admitted }) => admitted !== '')) return;
   const name = nameOf(rollout.commit, rollout.revision);
   assert.ok(approved.includes(name), `${name} was admitted unseen`);
@@ -95,9 +93,8 @@ function check(rollout: RolloutStatus, { state, approved }: World): void {
 
 /** The release in the status that waits for an approval. */
 function shownIn({ state }: World): string | undefined {
-  const { rollout } = state ?? {};
-  if (rollout?.nextCommit !== undefined) return nameOf(rollout.nextCommit, rollout.nextRevision ?? '');
-  return rollout && isInProgress(rollout) ? nameOf(rollout.commit, rollout.revision) : undefined;
+  if (state?.nextCommit !== undefined) return nameOf(state.nextCommit, state.nextRevision ?? '');
+  return state && isInProgress(state) ? nameOf(state.commit, state.revision) : undefined;
 }
 
 type Move = [name: string, next: World];
@@ -120,9 +117,8 @@ function movesOf(world: World): Move[] {
         moves.push([`approve ${approve}`, { ...world, approve, approved, shown: undefined }]);
   }
   if (world.approve !== undefined) moves.push(['remove the approval', { ...world, approve: undefined }]);
-  const { rollout } = state ?? {};
-  if (rollout?.admission.some(({ admitted }) => admitted !== ''))
-    moves.push(['sync', { ...world, holds: nameOf(rollout.commit, rollout.revision) }]);
+  if (state?.admission.some(({ admitted }) => admitted !== ''))
+    moves.push(['sync', { ...world, holds: nameOf(state.commit, state.revision) }]);
   if (state) moves.push(['lose the status', { ...world, state: undefined }]);
   return moves;
 }
@@ -130,8 +126,8 @@ function movesOf(world: World): Move[] {
 /** Omits times and texts. */
 function keyOf({ state, now: _, ...world }: World): string {
   const { phase, commit, revision, nextCommit, nextRevision, stableCommit, stableRevision, admission, handled } =
-    state?.rollout ?? {};
-  const { shownReleases, previewFailure, preview, givenUp } = state?.rollout ?? {};
+    state ?? {};
+  const { shownReleases, previewFailure, preview, givenUp } = state ?? {};
   const rollout = [phase, commit, revision, nextCommit, nextRevision, stableCommit, stableRevision, handled];
   const others = [shownReleases, previewFailure, preview?.commit, preview?.revision, preview?.endedAt !== undefined];
   return JSON.stringify([world, rollout, others, givenUp, admission?.map(({ admitted }) => admitted)]);
@@ -208,8 +204,8 @@ suite('no gateway gets a release that needed an approval and that no approver sa
       assert.ok(next, `${name} isn't possible`);
       world = settle(next);
     }
-    assert.equal(world.state?.rollout.nextRevision, 'r2');
-    assert.deepEqual(world.state.rollout.handled?.ignored, ['approve']);
+    assert.equal(world.state?.nextRevision, 'r2');
+    assert.deepEqual(world.state?.handled?.ignored, ['approve']);
   });
 });
 
@@ -222,11 +218,10 @@ suite('an approval of a commit alone', () => {
       // Here, the approver sees everything.
       const approved = [nameOf(next.commit, next.revision), ...next.approved];
       world = settle({ ...next, approved });
-      const { rollout } = world.state ?? {};
-      if (rollout?.admission[0]?.admitted)
-        world = settle({ ...world, holds: nameOf(rollout.commit, rollout.revision) });
+      const { state } = world;
+      if (state?.admission[0]?.admitted) world = settle({ ...world, holds: nameOf(state.commit, state.revision) });
     }
-    return (world.state as RolloutState).rollout;
+    return world.state as RolloutStatus;
   }
   const commits = (count: number) => Array.from({ length: count }, (_, index) => ({ commit: `C${index}` }));
   const hasEffect = ({ commit, handled }: RolloutStatus) => commit === handled?.approve?.split('/')[0];

@@ -25,6 +25,7 @@ type Case = [title: string, setup: Setup, limits: Limits];
 const others = (waves: object[], fits: boolean[][]) => [{ spec: plan(waves), fits }];
 
 const oneWave: Setup = { spec: plan([one]), fits: everywhere(2, 1), bad: [] };
+const alone: Setup = { ...oneWave, fits: everywhere(1, 1) };
 const spoiled: Setup = { ...oneWave, bad: ['A'] };
 const twoWaves: Setup = { spec: plan([one, two]), fits: everywhere(3, 2), bad: [] };
 const threeWaves: Setup = { spec: plan([one, two, three]), fits: everywhere(5, 3), bad: [] };
@@ -80,7 +81,10 @@ const small: Case[] = [
   ['two gateways whose agents lag, and a newer commit', oneWave, { leave: 1, slow: 2 }],
   ['three gateways in two waves, one of which leaves', twoWaves, { leave: 1 }],
   ['three gateways, a bad commit that stops, and is tried again', stopping, { rollback: 1, retry: 1 }],
-  ['two gateways, two newer commits, and people who go to any commit of the history', oneWave, { newer: 2, goTo: 2 }],
+  ['two gateways, two newer commits, and people who go to any release', oneWave, { newer: 2, goTo: 2 }],
+  ['a gateway, two newer commits, one of which returns, and rollbacks', alone, { newer: 2, revert: 1, rollback: 1 }],
+  ['a gateway, a lost status, and rollbacks', alone, { newer: 2, wipe: 1, rollback: 1 }],
+  ['a gateway, spec.rollout that is removed for a while, and rollbacks', alone, { newer: 2, remove: 1, rollback: 1 }],
   ['three gateways whose waves are edited while windows open and close', edited, { edit: 1, gate: 1 }],
   ['a canary that leaves and comes', canaryFirst, { leave: 1, join: 1 }],
   ['a canary that is paused, and goes on', canaryFirst, { rest: 2 }],
@@ -172,10 +176,26 @@ const large: Case[] = [
     { newer: 2, rollback: 1 },
   ],
   [
-    'two gateways, a bad commit, a rollback, and people who go to any commit of the history',
+    'two gateways, a bad commit, a rollback, and people who go to any release',
     { ...oneWave, bad: ['B'] },
     { newer: 2, rollback: 1, goTo: 2, retry: 1 },
   ],
+  [
+    'a gateway, two newer commits, one of which is bad and returns, a rollback and a retry',
+    { ...alone, bad: ['B'] },
+    { newer: 2, revert: 1, rollback: 1, retry: 1 },
+  ],
+  [
+    'a gateway, commits that return, and people who go to any release and retry others',
+    alone,
+    { newer: 2, revert: 1, goTo: 2, retry: 1 },
+  ],
+  [
+    'a gateway, a commit that returns, a lost status, and people who go to any release',
+    alone,
+    { newer: 2, revert: 1, goTo: 1, wipe: 1 },
+  ],
+  ['a gateway, commits that return twice, and two rollbacks', alone, { newer: 2, revert: 2, rollback: 2 }],
   ['five gateways in three waves, and windows', threeWaves, { gate: 2 }],
   [
     'a canary that leaves, comes and is paused twice, while somebody approves',

@@ -1,12 +1,11 @@
 import { step } from '../../../../controller/rollout/machine.ts';
-import type { RolloutState } from '../../../../controller/rollout/moves.ts';
 import type {
   GatewayReport,
   ReportedPreview,
   RolloutGateway,
   RolloutInput,
 } from '../../../../controller/rollout/rollout-input.ts';
-import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
+import type { RolloutSpec, RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { isWithin } from '../../../../shared/domain/rollout/waves.ts';
 
 const MINUTE = 60_000;
@@ -18,7 +17,7 @@ const releaseOf = (commit: string) => ({ commit, ref: 'main', revision: 'r' });
 export class Fleet {
   now = start;
   gateways: RolloutGateway[];
-  state: RolloutState | undefined;
+  state: RolloutStatus | undefined;
   more: Partial<RolloutInput> = {};
   readonly #spec: RolloutSpec;
 
@@ -29,7 +28,7 @@ export class Fleet {
   }
 
   get rollout() {
-    return (this.state as RolloutState).rollout;
+    return this.state as RolloutStatus;
   }
 
   get message(): string {
@@ -59,7 +58,7 @@ export class Fleet {
       rollback: undefined,
       retry: undefined,
       window: { isOpen: true, message: '' },
-      historyLength: 10,
+      completed: [],
       deadlineMs: DEADLINE,
       previewIntervalMs: MINUTE,
       previewMs: 0,

@@ -1,3 +1,4 @@
+import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { sync, withAgent } from './agents.ts';
 import { type Agent, type Commit, control, makeWorld, type Setup, type World } from './model.ts';
 
@@ -12,7 +13,7 @@ export class History {
   }
 
   get rollout() {
-    return (this.world.state as NonNullable<World['state']>).rollout;
+    return this.world.state as RolloutStatus;
   }
 
   get message(): string {

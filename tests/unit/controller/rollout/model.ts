@@ -1,13 +1,18 @@
+import { withStoredNames } from '../../../../controller/releases/find-release.ts';
+
+import { labelledIn } from '../../../../controller/releases/results.ts';
 import { step } from '../../../../controller/rollout/machine.ts';
-import type { RolloutState } from '../../../../controller/rollout/moves.ts';
 import type {
   GatewayReport,
   ReportedPreview,
   RolloutGateway,
   RolloutInput,
 } from '../../../../controller/rollout/rollout-input.ts';
-import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
-import type { Release } from '../../../../shared/domain/rollout/releases.ts';
+import type { ObservedRelease } from '../../../../controller/watch/observed-release.ts';
+import type { RolloutSpec, RolloutStatus } from '../../../../shared/api/rollout.ts';
+import { completedIn } from '../../../../shared/domain/rollout/stored-release.ts';
+import { withoutUndefined } from '../../../../shared/domain/text/objects.ts';
+import { newestIn, store } from './stored-releases.ts';
 
 /** Kubernetes stores times in whole seconds. */
 export const TICK_MS = 1000;
@@ -15,8 +20,6 @@ export const DEADLINE_MS = 2 * TICK_MS;
 export const SOAK_MS = 1000;
 export const PREVIEW_MS = 2 * TICK_MS;
 export const PREVIEW_INTERVAL_MS = 3 * TICK_MS;
-/** Number of entries in the history. */
-export const HISTORY = 3;
 
 /** Commits of the model; `S` is delivered at the beginning. */
 export type Commit = 'S' | 'A' | 'B' | 'C';
@@ -52,7 +55,9 @@ export interface Agent {
 
 export interface World {
   now: number;
-  state: RolloutState | undefined;
+  state: RolloutStatus | undefined;
+  /** In the order of their creation. */
+  releases: ObservedRelease[];
   /** Undefined if unknown. */
   wanted: Commit | undefined;
   /** The current waves: 0 for those of the setup, or one of the others. */
@@ -93,7 +98,6 @@ export function planNameOf(world: Pick<World, 'plan'>, setup: Setup): string {
 export const keyOf = (index: number): string => `${'0123456789abcdef'[index]}0`;
 /** Returns the index in a gateway's name. */
 export const indexOf = (name: string): number => Number(name.slice(1));
-const releaseOf = (commit: Commit): Release => ({ commit, ref: 'main', revision: 'r' });
 
 export function makeWorld({ fits }: Setup): World {
   const agent = (): Agent => ({
@@ -112,6 +116,7 @@ export function makeWorld({ fits }: Setup): World {
   return {
     now: 1000,
     state: undefined,
+    releases: [],
     wanted: 'S',
     rollback: undefined,
     retry: undefined,
@@ -145,13 +150,15 @@ export function inputOf(world: World, setup: Setup): RolloutInput {
     spec,
     wavesHash: planNameOf(world, setup),
     gateways: gatewaysOf(world, setup),
-    newest: world.wanted && releaseOf(world.wanted),
+    newest: newestIn(world),
     delivered: undefined,
+    completed: completedIn(world.releases),
+    lastComplete: labelledIn(world.releases, 'Complete')[0],
+    rejected: labelledIn(world.releases, 'Rejected'),
     approved: world.approved && `${world.approved}/r`,
     rollback: world.rollback,
     retry: world.retry,
     window: { isOpen: world.isOpen, message: world.isOpen ? '' : 'no window is open' },
-    historyLength: HISTORY,
     deadlineMs: DEADLINE_MS,
     previewMs: setup.contents && spec.previewTimeout !== '0s' ? PREVIEW_MS : 0,
     previewIntervalMs: PREVIEW_INTERVAL_MS,
@@ -161,8 +168,13 @@ export function inputOf(world: World, setup: Setup): RolloutInput {
 }
 
 /** Runs a reconcile. */
-export function control(world: World, setup: Setup): World {
-  return { ...world, state: step(world.state, inputOf(world, setup)) ?? world.state };
+export const control = (world: World, setup: Setup): World => store(decide(world, setup));
+
+/** Runs a reconcile, after which the results of the releases aren't written. The next one writes them first. */
+export function decide(before: World, setup: Setup): World {
+  const world = store(before);
+  const state = step(world.state, inputOf(world, setup));
+  return { ...world, state: state ? withoutUndefined(withStoredNames(state, world.releases)) : world.state };
 }
 
 export const knowsPreviews = (index: number, { contents, old = [] }: Setup): boolean =>

@@ -3,8 +3,10 @@ import type { World } from './model.ts';
 /** Events besides steps of the controller and the agents, with their maximum number in one history. */
 export interface Limits {
   newer?: number;
+  /** The newest commit is the one before it again. */
+  revert?: number;
   rollback?: number;
-  /** A user orders a rollback to a commit of the history. */
+  /** A user orders a rollback to a stored release. */
   goTo?: number;
   retry?: number;
   leave?: number;
@@ -53,4 +55,4 @@ export const AT_REST = ['Complete', 'Stopped', 'RolledBack'];
 
 /** Whether an order hasn't been handled yet. One that was removed has no effect. */
 export const isOrdered = (world: World, order: 'rollback' | 'retry'): boolean =>
-  world[order] !== undefined && world[order] !== world.state?.rollout.handled?.[order];
+  world[order] !== undefined && world[order] !== world.state?.handled?.[order];

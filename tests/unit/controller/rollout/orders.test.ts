@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { step } from '../../../../controller/rollout/machine.ts';
-import type { RolloutState } from '../../../../controller/rollout/moves.ts';
 import type { RolloutInput } from '../../../../controller/rollout/rollout-input.ts';
+import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { sync } from './agents.ts';
-import { control, inputOf, makeWorld, type Setup, type World } from './model.ts';
+import { type Commit, control, inputOf, makeWorld, type Setup, type World } from './model.ts';
 
 const setup: Setup = { spec: { waves: [{ name: 'one', gateways: 1 }] }, fits: [[true], [true]], bad: ['B'] };
 
@@ -18,8 +18,7 @@ function settle(world: World): World {
   return next;
 }
 
-const stateOf = ({ state }: World) =>
-  [state?.rollout.phase, state?.rollout.commit, state?.rollout.stableCommit].join(' ');
+const stateOf = ({ state }: World) => [state?.phase, state?.commit, state?.stableCommit].join(' ');
 
 test('an annotation counts once, and again after it was removed', () => {
   let world = settle({ ...settle(makeWorld(setup)), wanted: 'A' });
@@ -36,28 +35,28 @@ test('an annotation counts once, and again after it was removed', () => {
 test('a stopped rollout is retried once', () => {
   let world = settle({ ...settle(makeWorld(setup)), wanted: 'B' });
   assert.equal(stateOf(world), 'Stopped B S');
-  const { number = 0 } = world.state?.rollout ?? {};
+  const { number = 0 } = world.state ?? {};
   world = settle({ ...world, retry: 'B' });
   assert.equal(stateOf(world), 'Stopped B S');
-  assert.equal(world.state?.rollout.number, number + 1);
+  assert.equal(world.state?.number, number + 1);
 });
 
-test('a command about an unknown commit changes nothing, which is reported until it is gone', () => {
+test('a command about an unknown release changes nothing, which is reported until it is gone', () => {
   const world = settle({ ...settle(makeWorld(setup)), wanted: 'A' });
-  for (const order of [{ rollback: 'f'.repeat(40) }, { retry: 'A' }, { retry: 'S' }]) {
+  for (const order of [{ rollback: 'g-7' }, { rollback: 'S' }, { retry: 'A' }, { retry: 'S' }]) {
     const ignored = settle({ ...world, ...order });
     assert.equal(stateOf(ignored), 'Complete A A');
-    assert.match(ignored.state?.rollout.message ?? '', /sync\.io\/(rollback: f{40}|retry-rollout: [AS]) /);
+    assert.match(ignored.state?.message ?? '', /sync\.io\/(rollback: (g-7|S)|retry-rollout: [AS]) /);
     const gone = settle({ ...ignored, rollback: undefined, retry: undefined });
-    assert.doesNotMatch(gone.state?.rollout.message ?? '', /effect/);
+    assert.doesNotMatch(gone.state?.message ?? '', /effect/);
   }
 });
 
-test('the stable commit can be named while another one is in progress or stopped', () => {
+test('the stable release can be named while another one is in progress or stopped', () => {
   for (const commit of ['A', 'B'] as const) {
     const begun = control({ ...control(makeWorld(setup), setup), wanted: commit }, setup);
     const world = commit === 'B' ? settle(begun) : begun;
-    assert.equal(stateOf(settle({ ...world, rollback: 'S' })), `RolledBack ${commit} S`);
+    assert.equal(stateOf(settle({ ...world, rollback: 'g-1' })), `RolledBack ${commit} S`);
   }
 });
 
@@ -65,7 +64,7 @@ test('a commit that arrives together with the rollback command is rolled back as
   const complete = settle({ ...settle(makeWorld(setup)), wanted: 'A' });
   const world = settle({ ...complete, rollback: 'previous', wanted: 'C' });
   assert.equal(stateOf(world), 'RolledBack A S');
-  assert.match(world.state?.rollout.message ?? '', / sync\.io\/retry-rollout: C, /);
+  assert.match(world.state?.message ?? '', / sync\.io\/retry-rollout: C, /);
   assert.equal(stateOf(settle({ ...world, retry: 'C' })), 'Complete C C');
 });
 
@@ -77,7 +76,9 @@ test('a commit that was waiting before continues to wait', () => {
   assert.equal(stateOf(settle({ ...world, isOpen: true })), 'Complete C C');
 });
 
-const historyOf = ({ state }: World) => state?.history.map(({ commit }) => commit).join('');
+/** The labels of the releases, in the order of their numbers. */
+const resultsOf = ({ releases }: World) =>
+  releases.map(({ release, commit, result }) => `${release} ${commit} ${result}`);
 
 /** Orders another rollback; the previous annotation was removed before. */
 const rollBack = (world: World, rollback: string): World =>
@@ -86,36 +87,44 @@ const rollBack = (world: World, rollback: string): World =>
 /** `S`, then `A`, then `C`. */
 const threeCommits = settle({ ...settle({ ...settle(makeWorld(setup)), wanted: 'A' }), wanted: 'C' });
 
-test('a rollback keeps the whole history, and each one goes one entry further back', () => {
-  assert.equal(historyOf(threeCommits), 'CAS');
+test('a rollback rejects the release that it leaves, and each one goes one release further back', () => {
+  assert.deepEqual(resultsOf(threeCommits), ['g-1 S Complete', 'g-2 A Complete', 'g-3 C Complete']);
   const once = rollBack(threeCommits, 'previous');
-  assert.deepEqual([stateOf(once), historyOf(once)], ['RolledBack C A', 'CAS']);
-  const { givenUp, stableRef, stableRevision } = once.state?.rollout ?? {};
-  assert.deepEqual([givenUp, stableRef, stableRevision], [['C r'], 'main', 'r']);
+  assert.equal(stateOf(once), 'RolledBack C A');
+  assert.deepEqual(resultsOf(once), ['g-1 S Complete', 'g-2 A Complete', 'g-3 C Rejected']);
+  const { givenUp, stableRef, stableRevision, stableRelease } = once.state ?? {};
+  assert.deepEqual([givenUp, stableRef, stableRevision, stableRelease], [['C r'], 'main', 'r', 'g-2']);
   const twice = rollBack(once, 'previous');
-  assert.deepEqual([stateOf(twice), historyOf(twice)], ['RolledBack C S', 'CAS']);
+  assert.equal(stateOf(twice), 'RolledBack C S');
+  assert.deepEqual(resultsOf(twice), ['g-1 S Complete', 'g-2 A Rejected', 'g-3 C Rejected']);
   const further = rollBack(twice, 'previous');
-  assert.deepEqual([stateOf(further), historyOf(further)], ['RolledBack C S', 'CAS']);
-  assert.match(further.state?.rollout.message ?? '', /sync\.io\/rollback: previous /);
+  assert.deepEqual([stateOf(further), resultsOf(further)], ['RolledBack C S', resultsOf(twice)]);
+  assert.deepEqual(further.state?.handled?.ignored, ['rollback']);
 });
 
-test('one rollback too many is undone by naming a newer commit of the history', () => {
-  const twice = rollBack(threeCommits, 'S');
+test('a rollback past several releases rejects all of them', () => {
+  const back = rollBack(threeCommits, 'g-1');
+  assert.equal(stateOf(back), 'RolledBack C S');
+  assert.deepEqual(resultsOf(back), ['g-1 S Complete', 'g-2 A Rejected', 'g-3 C Rejected']);
+});
+
+test('one rollback too many is undone by naming a newer release', () => {
+  const twice = rollBack(threeCommits, 'g-1');
   assert.equal(stateOf(twice), 'RolledBack C S');
-  const forward = rollBack(twice, 'A');
-  assert.deepEqual([stateOf(forward), historyOf(forward)], ['RolledBack C A', 'CAS']);
+  const forward = rollBack(twice, 'g-2');
+  assert.equal(stateOf(forward), 'RolledBack C A');
   // The newest commit needs no approval after a user has named it.
-  const newest = rollBack(forward, 'C');
-  assert.deepEqual([stateOf(newest), historyOf(newest)], ['Complete C C', 'CAS']);
+  const newest = rollBack(forward, 'g-3');
+  assert.equal(stateOf(newest), 'Complete C C');
   assert.ok(newest.agents.every(({ holds }) => holds === 'C'));
-  assert.equal(stateOf(rollBack(newest, 'previous')), 'RolledBack C A');
+  assert.equal(stateOf(rollBack(newest, 'g-2')), 'RolledBack C A');
 });
 
 test("a commit that is rolled forward to doesn't count as rolled back", () => {
-  const elsewhere = { ...rollBack(threeCommits, 'S'), wanted: 'B' as const };
-  const forward = rollBack({ ...settle(elsewhere), retry: undefined }, 'C');
-  assert.equal(forward.state?.rollout.stableCommit, 'C');
-  assert.ok(!forward.state?.rollout.givenUp?.includes('C r'));
+  const elsewhere = { ...rollBack(threeCommits, 'g-1'), wanted: 'B' as const };
+  const forward = rollBack({ ...settle(elsewhere), retry: undefined }, 'g-3');
+  assert.equal(forward.state?.stableCommit, 'C');
+  assert.ok(!forward.state?.givenUp?.includes('C r'));
   assert.ok(forward.agents.every(({ holds }) => holds === 'C'));
 });
 
@@ -123,22 +132,24 @@ test('after a rollback and a newer commit, the previous one is the one that the 
   const back = rollBack(settle({ ...settle(makeWorld(setup)), wanted: 'A' }), 'previous');
   assert.equal(stateOf(back), 'RolledBack A S');
   const newer = settle({ ...back, rollback: undefined, wanted: 'C' });
-  assert.deepEqual([stateOf(newer), historyOf(newer)], ['Complete C C', 'CSA']);
+  assert.equal(stateOf(newer), 'Complete C C');
+  assert.deepEqual(resultsOf(newer), ['g-1 S Complete', 'g-2 A Rejected', 'g-3 C Complete']);
   assert.equal(stateOf(rollBack(newer, 'previous')), 'RolledBack C S');
 });
 
 test('a version that was rolled back stays so if its tag is moved, until it is retried or there is a newer one', () => {
-  const input = { ...inputOf(makeWorld(setup), { ...setup, fits: [] }), gateways: [] };
-  const look = (state: RolloutState | undefined, change: Partial<RolloutInput>) => {
+  const tagged = (commit: string, ref: string, revision = 'r') => ({ commit, ref, revision, release: `g-${commit}` });
+  const completed = [tagged('B', 'v2'), tagged('A', 'v1')].map((release) => ({ ...release, isRejected: false }));
+  const input = { ...inputOf(makeWorld(setup), { ...setup, fits: [] }), gateways: [], completed };
+  const look = (state: RolloutStatus | undefined, change: Partial<RolloutInput>) => {
     let next = state;
     for (let turn = 0; turn < 3; turn += 1) next = step(next, { ...input, ...change });
     return next;
   };
   const phaseAfter = (...parameters: Parameters<typeof look>) => {
-    const { phase, commit, nextCommit, waitsFor } = look(...parameters)?.rollout ?? {};
+    const { phase, commit, nextCommit, waitsFor } = look(...parameters) ?? {};
     return [phase, commit, nextCommit, waitsFor];
   };
-  const tagged = (commit: string, ref: string, revision = 'r') => ({ commit, ref, revision });
   const complete = look(look(undefined, { newest: tagged('A', 'v1') }), { newest: tagged('B', 'v2') });
   const back = look(complete, { newest: tagged('B', 'v2'), rollback: 'previous' });
   const held = { newest: tagged('C', 'v2'), isSameVersion: true, rollback: 'previous' };
@@ -164,17 +175,18 @@ test('a version that was rolled back stays so if its tag is moved, until it is r
 });
 
 test('a commit that was rolled back stays so, however far later rollbacks go', () => {
-  const releaseOf = (commit: string) => ({ commit, ref: 'main', revision: 'r' });
-  const input = { ...inputOf(makeWorld(setup), { ...setup, fits: [] }), gateways: [], historyLength: 8 };
-  let state: RolloutState | undefined;
-  const order = (change: Pick<RolloutInput, 'newest' | 'rollback'>) => {
-    for (let turn = 0; turn < 8; turn += 1) state = step(state, { ...input, ...change });
-    return state?.rollout.stableCommit;
+  const fleet = { ...setup, spec: {}, fits: [] };
+  let world: World = { ...makeWorld(fleet), wanted: undefined };
+  const order = (change: Partial<World>) => {
+    world = { ...world, ...change };
+    for (let turn = 0; turn < 8; turn += 1) world = control(world, fleet);
+    return world.state?.stableCommit;
   };
-  for (const commit of 'ABCDEFGH') order({ newest: releaseOf(commit), rollback: undefined });
-  const newest = releaseOf('W'); // it arrived together with the first order, so it is abandoned as well
+  for (const commit of 'ABCDEFGH') order({ wanted: commit as Commit });
+  // It arrived together with the first order, so it is abandoned as well.
+  const wanted = 'W' as Commit;
   for (const commit of 'GFEDCBA') {
-    assert.equal(order({ newest, rollback: 'previous' }), commit);
-    assert.equal(order({ newest, rollback: undefined }), commit);
+    assert.equal(order({ wanted, rollback: 'previous' }), commit);
+    assert.equal(order({ rollback: undefined }), commit);
   }
 });

@@ -6,6 +6,7 @@ import { type Agent, control, gatewaysOf, indexOf, makeWorld, type Setup, TICK_M
 import { AT_REST, isOrdered, type Limits, type Node } from './node.ts';
 import { check } from './rules.ts';
 import { keyOf } from './state-key.ts';
+import { relevantIn, withoutResults } from './stored-releases.ts';
 
 /** A possible event, and its result. */
 export type Move = [name: string, take: () => Node];
@@ -63,15 +64,17 @@ function peoplesMoves(node: Node, setup: Setup): Move[] {
   const moves: Move[] = [];
   const to = (name: string, next: Partial<World>, used: Partial<Limits>, more: Partial<Node> = {}) =>
     moves.push([name, () => ({ ...node, world: { ...world, ...next }, left: { ...left, ...used }, ...more })]);
-  const { newer, rollback, goTo, retry, edit, gate, approve, unknown, remove, wipe } = left;
+  const { newer, revert, rollback, goTo, retry, edit, gate, approve, unknown, remove, wipe } = left;
   if (newer > 0) to('newer', { wanted: world.wanted === 'S' ? 'A' : 'B' }, { newer: newer - 1 });
+  const earlier = world.wanted && ({ A: 'S', B: 'A' } as const)[world.wanted as 'A' | 'B'];
+  if (revert > 0 && earlier) to('revert', { wanted: earlier }, { revert: revert - 1 });
   const isRemovable = rollback + goTo > 0 || isOrdered(world, 'rollback');
   if (world.rollback !== undefined && isRemovable) to('rollback is removed', { rollback: undefined }, {});
   if (world.rollback === undefined && rollback > 0)
     to('rollback', { rollback: 'previous' }, { rollback: rollback - 1 });
-  for (const entry of world.rollback === undefined && goTo > 0 ? (world.state?.history ?? []) : [])
-    to(`go to ${entry.commit}`, { rollback: entry.commit }, { goTo: goTo - 1 });
-  const { commit } = world.state?.rollout ?? {};
+  for (const { release, commit } of world.rollback === undefined && goTo > 0 ? relevantIn(world) : [])
+    to(`go to ${release} with ${commit}`, { rollback: release }, { goTo: goTo - 1 });
+  const { commit } = world.state ?? {};
   const givenUp = node.givenUp.filter((each) => each !== commit);
   if (retry > 0) to('retry', { retry: commit }, { retry: retry - 1 }, { givenUp });
   const plan = (world.plan + 1) % ((setup.others ?? []).length + 1);
@@ -80,14 +83,17 @@ function peoplesMoves(node: Node, setup: Setup): Move[] {
   if (approve > 0) to('approve', { approved: world.wanted }, { approve: approve - 1 });
   if (unknown > 0 && world.wanted) to('unknown', { wanted: undefined }, { unknown: unknown - 1 });
   if (!world.wanted) to('known', { wanted: 'B' }, {});
-  const forgotten = { givenUp: [], shown: [], had: [] };
+  const forgotten = { shown: [], had: [] };
   if (remove > 0 && world.wanted)
     moves.push([
       'remove',
-      () => ({ world: without(world, setup), left: { ...left, remove: remove - 1 }, ...forgotten }),
+      () => ({ world: without(world, setup), left: { ...left, remove: remove - 1 }, ...forgotten, givenUp: [] }),
     ]);
   if (wipe > 0 && world.agents.every(({ createdAt, seen }) => createdAt === undefined || seen !== undefined))
-    moves.push(['wipe', () => wiped({ world, left: { ...left, wipe: wipe - 1 }, ...forgotten }, setup)]);
+    moves.push([
+      'wipe',
+      () => wiped({ world, left: { ...left, wipe: wipe - 1 }, ...forgotten, givenUp: node.givenUp }, setup),
+    ]);
   return moves;
 }
 
@@ -98,22 +104,24 @@ function without(world: World, setup: Setup): World {
   const agents = world.agents.map((agent) =>
     agent.createdAt === undefined || !report ? agent : { ...agent, ...FRESH, holds: wanted, report, seen: report },
   );
-  return control({ ...world, agents, state: undefined }, setup);
+  return control({ ...withoutResults(world), agents, state: undefined }, setup);
 }
 
 const FRESH: Partial<Agent> = { aim: undefined, isNoted: false, preview: undefined, seenPreview: undefined };
 
-/** Loses the status. */
+/** Loses the status. The results of the releases are the rest of it. */
 function wiped(node: Node, setup: Setup): Node {
   const lost = { ...node.world, now: node.world.now + 100 * TICK_MS, state: undefined };
   const next = { ...node, world: control(lost, setup) };
   check(next, lost, setup);
+  const { stableRelease } = next.world.state as RolloutStatus;
+  assert.equal(stableRelease, node.world.state?.stableRelease, 'another release is stable after the loss of a status');
   return next;
 }
 
 function controlled(node: Node, setup: Setup): Node {
   const world = control(node.world, setup);
-  const after = world.state?.rollout as RolloutStatus;
+  const after = world.state as RolloutStatus;
   const next = { ...node, world, ...seen(node, world, setup) };
   check(next, node.world, setup);
   const isGivenUp = GIVEN_UP.includes(after.phase) && after.commit !== after.stableCommit;
@@ -124,7 +132,7 @@ function controlled(node: Node, setup: Setup): Node {
 
 /** Waves that have gateways, and waves that were verified. */
 function seen({ had, shown }: Node, world: World, setup: Setup): Pick<Node, 'had' | 'shown'> {
-  const { rollout } = world.state as NonNullable<World['state']>;
+  const rollout = world.state as RolloutStatus;
   const waves = new Set(had);
   const well = new Set(shown.filter((each) => each.startsWith(`${rollout.number} `)));
   for (const gateway of gatewaysOf(world, setup)) {
@@ -148,10 +156,10 @@ export function comesToRest(node: Node, setup: Setup, known: Set<string>): void 
     if (known.has(key)) break;
     passed.push(key);
     at = controlled(at, setup);
-    const { phase, nextCommit, waitsFor } = (at.world.state as NonNullable<World['state']>).rollout;
+    const { phase, nextCommit, waitsFor } = at.world.state as RolloutStatus;
     // If all gateways of a wave are gone, it can't be verified, and a user has to act.
     const isAlone = waitsFor === 'Gateways';
-    const isGivenUp = at.world.state?.rollout.givenUp?.includes(`${nextCommit} r`);
+    const isGivenUp = at.world.state?.givenUp?.includes(`${nextCommit} r`);
     // The same applies to an abandoned commit, and the one that it supersedes.
     if (isAlone || isGivenUp || (AT_REST.includes(phase) && nextCommit === undefined)) break;
     assert.ok(turn < 59, `no end: ${JSON.stringify(at.world.state)}`);
@@ -168,7 +176,7 @@ export function comesToRest(node: Node, setup: Setup, known: Set<string>): void 
 /** Opens windows, approves (again, if it is necessary), and resumes all gateways. */
 function atLast(world: World): World {
   const wanted = world.wanted ?? 'B';
-  const { message = '', nextCommit, commit } = (world.state as NonNullable<World['state']>).rollout;
+  const { message = '', nextCommit, commit } = world.state as RolloutStatus;
   // A release in progress goes on if the wanted one was given up.
   const asked = (nextCommit ?? (message.includes('sync.io/approve') ? commit : wanted)) as World['approved'];
   const approved = /sync\.io\/approve: \S+ \(/.test(message) ? undefined : asked;
@@ -178,7 +186,18 @@ function atLast(world: World): World {
 
 /** A world in which all have the commit `S`, without any events. */
 export function firstNode(setup: Setup, limits: Limits): Node {
-  const events = { newer: 0, rollback: 0, goTo: 0, retry: 0, leave: 0, join: 0, die: 0, recover: 0, slow: 0 };
+  const events = {
+    newer: 0,
+    revert: 0,
+    rollback: 0,
+    goTo: 0,
+    retry: 0,
+    leave: 0,
+    join: 0,
+    die: 0,
+    recover: 0,
+    slow: 0,
+  };
   const edits = { edit: 0, gate: 0, rest: 0, relabel: 0, restart: 0, approve: 0, unknown: 0, remove: 0, wipe: 0 };
   const world = control(makeWorld(setup), setup);
   const node = { world, left: { ...events, ...edits, ...limits }, givenUp: [], had: [], shown: [] };

@@ -17,7 +17,7 @@ export interface Write {
 
 /** While a preview is in progress, or after it failed, no gateway is admitted; then the waves begin or it stops. */
 export function checkPreview(world: World, previous: RolloutStatus | undefined, setup: Setup): void {
-  const { rollout } = world.state as NonNullable<World['state']>;
+  const rollout = world.state as RolloutStatus;
   const { phase, preview, previewFailure, admission, number } = rollout;
   const isStopped = phase === 'Stopped' && previewFailure !== undefined;
   const letIn = admission.filter(({ admitted }) => admitted !== '');
@@ -107,7 +107,7 @@ export function checkApproval(index: number, { rollout, previous, really }: Writ
 
 /** Returns the digests that the approval lacks, of gateways in waves that need it, beginning with this wave. */
 function unapproved(commit: string, from: number, { world, setup }: Circumstances): string[] {
-  const { rollout } = world.state as NonNullable<World['state']>;
+  const rollout = world.state as RolloutStatus;
   const { approvedDigests = [EVERY_CHANGE] } = rollout.handled ?? {};
   if (approvedDigests.includes(EVERY_CHANGE)) return [];
   const { waves } = planIn(world, setup).spec;
@@ -123,7 +123,7 @@ function unapproved(commit: string, from: number, { world, setup }: Circumstance
 
 /** Returns the preview of each gateway that counts, if it is valid. */
 function previewsFor(commit: string, world: World, setup: Setup) {
-  const { rollout } = world.state as NonNullable<World['state']>;
+  const rollout = world.state as RolloutStatus;
   const counted = gatewaysOf(world, setup).filter(({ isPaused }) => !isPaused);
   return counted.map(({ preview, report }) =>
     preview?.commit === commit && isOnRelease(report ?? {}, rollout) ? preview : undefined,
@@ -132,7 +132,7 @@ function previewsFor(commit: string, world: World, setup: Setup) {
 
 /** A commit waits for one approval only. If it changes no gateway, it waits for neither an approval nor a window. */
 export function checkAsked(world: World, setup: Setup): void {
-  const { rollout } = world.state as NonNullable<World['state']>;
+  const rollout = world.state as RolloutStatus;
   const { nextCommit, commit, message = '', preview, admission, admittedAt } = rollout;
   const next = nextCommit ?? commit;
   const isAsked = message.includes('sync.io/approve');

@@ -12,7 +12,6 @@ import {
   type Commit,
   DEADLINE_MS,
   gatewaysOf,
-  HISTORY,
   indexOf,
   inputOf,
   isBadFor,
@@ -33,12 +32,13 @@ import {
   isTrial,
   type Write,
 } from './preview-rules.ts';
+import { checkReleases } from './release-rules.ts';
 
 /** Checks each write of the controller against the real world, not the controller's view of it. */
-export function check(node: Node, { state: before }: World, setup: Setup): void {
+export function check(node: Node, before: World, setup: Setup): void {
+  const { state: previous } = before;
   const { world, givenUp } = node;
-  const { rollout } = world.state as NonNullable<World['state']>;
-  const previous = before?.rollout;
+  const rollout = world.state as RolloutStatus;
   if (previous && !AT_REST.includes(rollout.phase) && rollout.phase !== 'RollingBack')
     assert.ok(!givenUp.includes(rollout.commit), 'a commit that was given up is tried again');
   const really = gatewaysOf(
@@ -51,7 +51,7 @@ export function check(node: Node, { state: before }: World, setup: Setup): void 
   );
   if (rollout.phase === 'Complete' && previous?.stableCommit !== rollout.stableCommit)
     checkComplete({ rollout, previous, really }, world, setup);
-  checkHistory(world, before);
+  checkReleases(world, before, setup);
   checkVerified(world, really, setup);
   checkPreview(world, previous, setup);
   for (const index of rollout.admission.keys()) checkApproval(index, { rollout, previous, really }, { world, setup });
@@ -60,31 +60,6 @@ export function check(node: Node, { state: before }: World, setup: Setup): void 
     checkSkipped(index, { rollout, previous, really });
     checkWave(index, { rollout, previous, really }, node, setup);
   }
-}
-
-/**
- * Orders lose no entry of the history, which contains the current commit, and a named commit is rolled out until the
- * next one.
- */
-function checkHistory({ state, rollback }: World, before: World['state']): void {
-  const { rollout, history } = state as NonNullable<World['state']>;
-  const commits = history.map(({ commit }) => commit);
-  const former = before?.history.map(({ commit }) => commit) ?? [];
-  const isNew = former.length > 0 && !former.includes(commits[0] ?? '');
-  const lost = former.filter((commit) => !commits.includes(commit));
-  assert.ok(lost.length === 0 || (isNew && commits.length === HISTORY), `${lost} is gone from the history`);
-  assert.equal(new Set(commits).size, commits.length, 'a commit is twice in the history');
-  assert.ok(commits.includes(rollout.stableCommit), 'what is current is not in the history');
-  const { handled = {}, givenUp = [], stableCommit } = rollout;
-  const { stableCommit: wasStable, handled: wasHandled = {} } = before?.rollout ?? {};
-  if (rollback === undefined || handled.rollback === wasHandled.rollback) return;
-  if (handled.ignored?.includes('rollback')) {
-    const isCurrent = rollback === wasStable;
-    assert.ok(isCurrent || former.at(-1) === wasStable, `${rollback} has no effect`);
-    return;
-  }
-  assert.ok(!givenUp.includes(`${stableCommit} r`), 'what all go to is given up');
-  if (rollback !== 'previous') assert.equal(stableCommit, rollback);
 }
 
 /** A completed commit isn't a bad one for gateways that aren't paused, and earlier healthy ones have it on disk. */
@@ -116,12 +91,9 @@ function checkComplete({ rollout, previous, really }: Write, world: World, setup
 
 /** A gateway that a release leaves unchanged can't verify it. */
 function checkVerified({ state, ...world }: World, gateways: RolloutGateway[], setup: Setup): void {
-  if (!state || !isInProgress(state.rollout)) return;
-  const { verified } = factsOf(
-    { ...state.rollout, history: state.history },
-    { ...inputOf({ ...world, state }, setup), gateways },
-  );
-  const unchanged = [...verified].filter(({ preview }) => preview?.changesNothing && isSame(preview, state.rollout));
+  if (!state || !isInProgress(state)) return;
+  const { verified } = factsOf(state, { ...inputOf({ ...world, state }, setup), gateways });
+  const unchanged = [...verified].filter(({ preview }) => preview?.changesNothing && isSame(preview, state));
   assert.deepEqual(unchanged, [], 'an unchanged gateway counts as verified');
 }
 
@@ -160,8 +132,7 @@ function checkWave(index: number, write: Write, node: Node, setup: Setup): void 
     (entry, at) => at < index && entry.gateways && isPeopled(at) && !isShown(entry, at),
   );
   if (isPeopled(index)) assert.deepEqual(unshown, [], `nobody has shown that all is well before ${index}`);
-  const { state } = world as { state: NonNullable<World['state']> };
-  const facts = factsOf({ ...rollout, history: state.history }, { ...inputOf(world, setup), gateways: really });
+  const facts = factsOf(rollout, { ...inputOf(world, setup), gateways: really });
   const { verified, released } = facts;
   // A rollout that stopped in this write no longer shows it.
   const isStillUnchanged = ({ preview, report }: RolloutGateway) =>
@@ -211,7 +182,7 @@ export function checkWaits(world: World, setup: Setup): void {
   const difference = isDeepStrictEqual(again, world.state) ? undefined : { again, was: world.state };
   assert.deepEqual(difference, undefined, 'the step is not at its end');
   checkAsked(world, setup);
-  const { phase, waitsFor, message = '' } = (world.state as NonNullable<World['state']>).rollout;
+  const { phase, waitsFor, message = '' } = world.state as RolloutStatus;
   if (['Complete', 'RolledBack'].includes(phase)) return;
   const later = step(world.state, inputOf({ ...world, now: world.now + 1e9 }, setup));
   // A gateway, a command, or the query of the newest commit.

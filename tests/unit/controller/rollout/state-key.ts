@@ -1,7 +1,9 @@
+import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { canRetry } from '../../../../shared/domain/rollout/releases.ts';
 import { shownPreview } from './agents.ts';
 import { type Agent, PREVIEW_INTERVAL_MS, PREVIEW_MS, SOAK_MS, TICK_MS, type World } from './model.ts';
 import { AT_REST, isOrdered, type Node } from './node.ts';
+import { relevantIn } from './stored-releases.ts';
 
 /** Deadline in ticks. */
 const DEADLINE = 2;
@@ -14,12 +16,13 @@ const LATE = DEADLINE + SOAK_MS / TICK_MS;
  * exhaustive test checks for some states with the same key that they have the same moves.)
  */
 export function keyOf({ world, left, givenUp, had, shown }: Node): string {
-  const { rollout, history = [] } = world.state ?? {};
+  const { state: rollout } = world;
   if (!rollout) return '';
   const { phase, wave, commit, stableCommit, nextCommit, failures, admission, handled = {} } = rollout;
   const isAtRest = AT_REST.includes(phase);
-  const comesBack = left.rollback + left.goTo > 0;
-  const canCome = [commit, world.wanted, nextCommit];
+  const comesBack = left.rollback + left.goTo + left.revert + left.wipe > 0;
+  const isAtFirst = world.wanted === 'S' && left.newer > 0;
+  const canCome = left.revert > 0 ? ['S', 'A', 'B'] : [commit, world.wanted, nextCommit, isAtFirst && 'A'];
   return [
     ...[phase, wave, commit, stableCommit, nextCommit, isAtRest || phase === 'RollingBack' ? '' : failures?.toSorted()],
     ...admission.map((entry) => [
@@ -30,8 +33,10 @@ export function keyOf({ world, left, givenUp, had, shown }: Node): string {
       isAtRest ? '' : [entry.isChosenAgain, entry.isUnchanged],
     ]),
     timesOf(world, isAtRest, left),
-    (comesBack || isOrdered(world, 'rollback')) && history.map((entry) => entry.commit),
-    comesBack ? [world.rollback, handled.rollback] : isOrdered(world, 'rollback') && world.rollback,
+    (comesBack || isOrdered(world, 'rollback')) && releasesOf(world),
+    comesBack
+      ? [world.rollback, handled.rollback].map((name) => placeOf(name, world))
+      : isOrdered(world, 'rollback') && placeOf(world.rollback, world),
     left.retry > 0 ? [world.retry, handled.retry] : isRetried(world) && world.retry,
     [
       world.wanted,
@@ -50,11 +55,28 @@ export function keyOf({ world, left, givenUp, had, shown }: Node): string {
 
 /** Whether a retry is ordered that has an effect. */
 const isRetried = (world: World): boolean =>
-  isOrdered(world, 'retry') && canRetry(world.retry ?? '', (world.state as NonNullable<World['state']>).rollout);
+  isOrdered(world, 'retry') && canRetry(world.retry ?? '', world.state as RolloutStatus);
+
+/** The results of the releases that matter, and which ones the status and the order name. */
+function releasesOf(world: World): unknown[] {
+  const { release, stableRelease, nextRelease } = world.state as RolloutStatus;
+  const stored = relevantIn(world).map(({ commit, result, completedAt }) => [
+    commit,
+    result,
+    completedAt !== undefined,
+  ]);
+  return [...[release, stableRelease, nextRelease].map((name) => placeOf(name, world)), stored];
+}
+
+/** A release is known by its place, because its number also counts others. */
+function placeOf(name: string | undefined, world: World): string | undefined {
+  const place = relevantIn(world).findIndex(({ release }) => release === name);
+  return place === -1 ? name : `#${place}`;
+}
 
 /** What earlier previews decide about later ones. */
 function previewOf(world: World, left: Node['left']): unknown[] {
-  const { rollout } = world.state as NonNullable<World['state']>;
+  const rollout = world.state as RolloutStatus;
   const { handled = {}, preview } = rollout;
   const { commit, reported = 0, changedWaves, startedAt, endedAt, digests } = preview ?? {};
   const canBeApproved = left.approve > 0 || world.approved !== undefined;
@@ -76,8 +98,8 @@ function previewOf(world: World, left: Node['left']): unknown[] {
 
 /** Time since the next preview could begin, if it can delay one. One that is overdue for long only delays the one after it less. */
 function sinceNextPreview(world: World, left: Node['left']): number | undefined {
-  const { phase, commit, nextCommit, preview, nextPreviewAt } = (world.state as NonNullable<World['state']>).rollout;
-  const events = left.newer + left.retry + left.edit + left.rollback + left.goTo + left.unknown;
+  const { phase, commit, nextCommit, preview, nextPreviewAt } = world.state as RolloutStatus;
+  const events = left.newer + left.revert + left.retry + left.edit + left.rollback + left.goTo + left.unknown;
   const orders = Number(isRetried(world)) + Number(isOrdered(world, 'rollback'));
   const isNext = phase === 'Previewing' || nextCommit !== undefined || world.wanted !== commit;
   const isPending = isNext && (!world.wanted || preview?.commit !== world.wanted);
@@ -94,7 +116,7 @@ const ticksSince = (world: World, time: number, most: number): number =>
   Math.min(most, Math.floor((world.now - time) / TICK_MS));
 
 function timesOf(world: World, isAtRest: boolean, left: Node['left']): unknown[] {
-  const { rollout } = world.state as NonNullable<World['state']>;
+  const rollout = world.state as RolloutStatus;
   const { phase, startedAt, waveStartedAt, admittedAt, inProgress, soakStartedAt, admission, preview } = rollout;
   const { waitsFor, waitsSince } = rollout;
   const canBeStale = preview === undefined && world.agents.some(hasFailed);
@@ -120,7 +142,7 @@ function timesOf(world: World, isAtRest: boolean, left: Node['left']): unknown[]
 
 /** A lost status is restored from the reports of all agents. */
 function agentsOf(world: World, isAtRest: boolean, left: Node['left']): string[] {
-  const { number, startedAt, preview } = (world.state as NonNullable<World['state']>).rollout;
+  const { number, startedAt, preview } = world.state as RolloutStatus;
   const started = Date.parse(startedAt);
   const about = (each: number | undefined) => (each === number ? '=' : '-');
   return world.agents.map((agent) => {

@@ -119,7 +119,7 @@ test('a rollout whose wave is unknown begins again', () => {
   const fleet = new Fleet(canary, two).look().well(0).look();
   const { number, wave } = fleet.rollout;
   assert.equal(wave, 'rest');
-  fleet.state = { history: [], rollout: { ...fleet.rollout, wave: 'gone' } };
+  fleet.state = { ...fleet.rollout, wave: 'gone' };
   fleet.look();
   const { number: next, phase, wave: first, admission, commit } = fleet.rollout;
   assert.deepEqual([next, phase, first, commit], [number + 1, 'Progressing', 'canary', 'B']);

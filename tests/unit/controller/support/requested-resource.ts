@@ -6,6 +6,7 @@ import type { ObservedGatewaySync } from '../../../../controller/watch/observed-
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { withoutUndefined } from '../../../../shared/domain/text/objects.ts';
 import { gatewaySpecOf } from '../../../support/objects.ts';
+import { withStored } from './observed-release.ts';
 
 const created = Date.parse('2026-01-01T00:00:00Z');
 
@@ -84,7 +85,10 @@ interface DecisionOptions extends Partial<Observation> {
   hub?: ObservedGatewaySync;
 }
 
-/** Decides long after all events, unless `now` is specified, and without pods, unless there are some. */
+/**
+ * Decides long after all events, unless `now` is specified, and without pods, unless there are some. All releases can be
+ * stored, unless some are specified.
+ */
 export function decideFor(
   gatewaySync: ObservedGatewaySync,
   { now = second(100_000), hub, ...observation }: DecisionOptions = {},
@@ -98,12 +102,14 @@ export function decideFor(
     missing: [],
     unmade: [],
     accessProblems: [],
-    isRevisionKept: true,
+    releases: [],
     areAuthorsChecked: false,
     isLabelRequired: false,
     cluster: '',
     commitStatus: undefined,
     reportOf: () => undefined,
   };
-  return decide({ ...plain, ...observation }, now);
+  const { releases } = observation;
+  const decideWith = (stored: Observation['releases']) => decide({ ...plain, ...observation, releases: stored }, now);
+  return releases ? decideWith(releases) : withStored(decideWith);
 }

@@ -45,7 +45,7 @@ suite('the check for secrets', () => {
     ]);
   });
 
-  for (const kind of ['gatewaysyncs', 'syncreports', 'events', 'rolebindings', 'controllerrevisions', 'leases'])
+  for (const kind of ['gatewaysyncs', 'syncreports', 'syncreleases', 'events', 'rolebindings', 'leases'])
     test(`finds a secret in ${kind}`, async (t) => {
       assert.match(
         (await search(t, { objects: { [kind]: hook } })).join(),

@@ -8,6 +8,7 @@ import { omit } from '../../../../../shared/domain/text/objects.ts';
 import { TransientError } from '../../../../../shared/errors.ts';
 import { gatewaySpecOf } from '../../../../support/objects.ts';
 import { observedPod as pod } from '../../support/observed-pod.ts';
+import { observedReleaseOf } from '../../support/observed-release.ts';
 import { decideFor as decideLater, resourceOf } from '../../support/requested-resource.ts';
 
 const commit = 'a'.repeat(40);
@@ -178,8 +179,8 @@ test('a fleet that is scaled to zero is ready, while a rollout waits for a gatew
   assert.equal(stateIn(status, 'RolledOut'), 'Unknown Progressing');
 });
 
-suite("while the revision of spec.sync can't be stored, so that no rollout begins,", () => {
-  const problem = { reason: 'RevisionNotWritten', message: 'the ControllerRevision cannot be written' } as const;
+suite("while the newest release can't be stored, so that no rollout begins,", () => {
+  const problem = { reason: 'ReleaseNotWritten', message: 'the SyncRelease cannot be written' } as const;
   /** All gateways have the commit and the revision of the status, and a decision results in these conditions. */
   const conditionsAt = (
     looked: Partial<ObservedGatewaySync>,
@@ -200,19 +201,20 @@ suite("while the revision of spec.sync can't be stored, so that no rollout begin
       return `${found?.status} ${found?.reason}: ${found?.message}`;
     });
   };
-  const isRevisionKept = false;
+  /** The stable release. */
+  const releases = [observedReleaseOf(1, commit, { revision: 'r', result: 'Complete' })];
 
   for (const [what, looked, answer] of [
     ['a newer commit', {}, newer],
     ['an edit of spec.sync', { spec: { ...spec, revision: 's' }, generation: 2 }, refs],
   ] as const) {
     test(`no condition claims that gateways have ${what}`, () => {
-      assert.deepEqual(conditionsAt(looked, answer, { isRevisionKept, accessProblems: [problem] }), [
+      assert.deepEqual(conditionsAt(looked, answer, { releases, accessProblems: [problem] }), [
         `Unknown Waiting: ${problem.message}`,
-        `False RevisionNotWritten: ${problem.message}`,
+        `False ReleaseNotWritten: ${problem.message}`,
       ]);
-      const [, unexplained = ''] = conditionsAt(looked, answer, { isRevisionKept });
-      assert.match(unexplained, /^Unknown RolloutWaiting: .*spec\.sync/);
+      const [, unexplained = ''] = conditionsAt(looked, answer, { releases });
+      assert.match(unexplained, /^Unknown RolloutWaiting: /);
     });
   }
 
@@ -230,8 +232,8 @@ suite("while the revision of spec.sync can't be stored, so that no rollout begin
     ] as const)
       test(`no edit is complete that is in no rollout: ${JSON.stringify(edit)}, and ${why}`, () => {
         const looked = { spec: { ...spec, ...edit, paused }, generation: 2 };
-        for (const isKept of [true, false]) {
-          const [rolledOut = '', ready = ''] = conditionsAt(looked, answer, { isRevisionKept: isKept });
+        for (const stored of [{}, { releases }]) {
+          const [rolledOut = '', ready = ''] = conditionsAt(looked, answer, stored);
           assert.ok(rolledOut.startsWith('Unknown Waiting: ') && rolledOut.includes(`spec.${field}`), rolledOut);
           assert.doesNotMatch(ready, /^True/);
         }
@@ -245,16 +247,16 @@ suite("while the revision of spec.sync can't be stored, so that no rollout begin
       [{ ...polling, spec: { ...polling.spec, paused: true } }, undefined],
       [{}, unreachable],
     ] as const)
-      assert.match(conditionsAt(looked, answer, { isRevisionKept: true })[0] ?? '', /^True Complete/);
+      assert.match(conditionsAt(looked, answer, {})[0] ?? '', /^True Complete/);
   });
 
   test("a resource without gateways isn't ready before its first or its next rollout", () => {
     const first = { ...observed(), spec };
     for (const [accessProblems, words] of [
-      [[problem], /^False RevisionNotWritten/],
-      [[], /^Unknown RolloutWaiting: .*spec\.sync/],
+      [[problem], /^False ReleaseNotWritten/],
+      [[], /^Unknown RolloutWaiting: /],
     ] as const) {
-      const rest = { isRevisionKept, accessProblems: [...accessProblems] };
+      const rest = { releases: [], accessProblems: [...accessProblems] };
       const { conditions = [] } = decideFor(first, refs, rest).status;
       const { status, reason, message } = conditions.find(({ type }) => type === 'Ready') ?? {};
       assert.match(`${status} ${reason}: ${message}`, words);
@@ -263,7 +265,7 @@ suite("while the revision of spec.sync can't be stored, so that no rollout begin
   });
 
   test('gateways that are up to date are ready', () => {
-    const [rolledOut = '', ready = ''] = conditionsAt({}, refs, { isRevisionKept, accessProblems: [problem] });
+    const [rolledOut = '', ready = ''] = conditionsAt({}, refs, { releases, accessProblems: [problem] });
     assert.match(rolledOut, /^True Complete/);
     assert.match(ready, /^True Synced/);
   });

@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { RolloutObservation } from '../../../../../controller/reconcile/decide/observation.ts';
 import { rolloutInput } from '../../../../../controller/reconcile/decide/observe-rollout.ts';
 import { rollOut } from '../../../../../controller/reconcile/decide/roll-out.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from '../../../../../controller/watch/observed-gateway-sync.ts';
 import { type ObservedPod, projectPod } from '../../../../../controller/watch/observed-pod.ts';
+import type { ObservedRelease } from '../../../../../controller/watch/observed-release.ts';
 import type { GatewaySyncStatus } from '../../../../../shared/api/gateway-sync-status.ts';
-import type { RolloutSpec } from '../../../../../shared/api/rollout.ts';
+import type { RolloutSpec, RolloutStatus } from '../../../../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../../../../shared/api/sync-report.ts';
+import { releaseNumber } from '../../../../../shared/domain/rollout/release-name.ts';
+import { releaseOf, stableOf } from '../../../../../shared/domain/rollout/releases.ts';
 import { planOf, rolloutKey } from '../../../../../shared/domain/rollout/waves.ts';
 import { gatewaySyncOf, rolloutStatusOf, type SpecInput } from '../../../../support/objects.ts';
+import { observedReleaseOf, withStored } from '../../support/observed-release.ts';
 
 const now = Date.parse('2026-11-22T12:00:00Z');
 const stable = 'a'.repeat(40);
@@ -44,9 +49,30 @@ const resourceWith = (
     0,
   );
 
+interface Fleet extends Omit<RolloutObservation, 'releases'> {
+  /** If omitted, those that the status names. */
+  releases?: ObservedRelease[];
+}
+
 /** The result of a step in which the git server has answered. */
-const rollOutFor = (followed: GatewaySyncStatus, observation: Parameters<typeof rollOut>[1]) =>
-  rollOut(followed, observation, { now, isResolved: true, isAnswered: true });
+function rollOutFor(followed: GatewaySyncStatus, { releases, ...fleet }: Fleet, canStore = true) {
+  const moment = { now, isResolved: true, isAnswered: true };
+  const before = releases ?? releasesIn(fleet.gatewaySync.status);
+  const decide = (stored: ObservedRelease[]) => rollOut(followed, { ...fleet, releases: stored }, moment);
+  return canStore ? withStored(decide, before) : decide(before);
+}
+
+/** The releases that a status names. */
+function releasesIn({ rollout }: GatewaySyncStatus): ObservedRelease[] {
+  if (!rollout) return [];
+  const { nextCommit, nextRevision = '', nextRelease } = rollout;
+  const next = { commit: nextCommit ?? '', ref: 'main', revision: nextRevision, release: nextRelease };
+  const named = new Map([stableOf(rollout), releaseOf(rollout), next].map((each) => [each.release, each]));
+  return [...named.values()].flatMap(({ release, commit, revision }) => {
+    const number = release && releaseNumber(release, 'app');
+    return number ? [observedReleaseOf(number, commit, { revision })] : [];
+  });
+}
 
 interface Case {
   rollout?: RolloutSpec;
@@ -55,13 +81,15 @@ interface Case {
   destination?: string;
   annotations?: Record<string, string>;
   agentVersion?: string;
-  isRevisionKept?: boolean;
+  releases?: ObservedRelease[];
+  /** False while no release can be stored. */
+  canStore?: boolean;
 }
 
 /** The next status, with a followed commit. */
 function next(before: GatewaySyncStatus, what: Case, lastSyncCommit = newest) {
-  const { rollout = {}, annotations = {}, agentVersion = '9.9.9', isRevisionKept = true, paused = false } = what;
-  const { destination = 'b' } = what;
+  const { rollout = {}, annotations = {}, agentVersion = '9.9.9', paused = false } = what;
+  const { destination = 'b', releases, canStore } = what;
   const sync = { profiles: { default: { mappings: [{ source: 'a', destination }] } } };
   const spec = { rollout: { previewTimeout: '0s', ...rollout }, sync, paused };
   const status = { state: 'Synced' as const, agentVersion };
@@ -70,9 +98,10 @@ function next(before: GatewaySyncStatus, what: Case, lastSyncCommit = newest) {
     {
       gatewaySync: resourceWith(spec, before, annotations),
       pods: [pod],
-      isRevisionKept,
       reportOf: () => ({ podUID: 'pod', status }),
+      ...(releases && { releases }),
     },
+    canStore,
   );
 }
 
@@ -134,25 +163,24 @@ test('a command waits while the resource is paused', () => {
   assert.equal(next(held, { annotations }).fields.rollout?.phase, 'RollingBack');
 });
 
-for (const length of [40, 64]) {
-  test(`a rollback order names one of several revisions of a commit with ${length} digits`, () => {
-    const commit = 'a'.repeat(length);
-    const first = next({}, {}, commit).fields;
-    const { revision = '' } = first.rollout ?? {};
-    const entry = { commit, ref: 'main', time: '2026-11-22T11:00:00Z' };
-    const earlier = { ...entry, revision: 'e'.repeat(32) };
-    const before = { ...first, history: [{ ...entry, revision }, { ...entry, revision: 'f'.repeat(32) }, earlier] };
-    const order = (value: string) =>
-      next(before, { annotations: { 'sync.io/rollback': value } }, commit).fields.rollout;
-    const back = order(`${commit}/${earlier.revision}`);
-    assert.deepEqual(
-      [back?.phase, back?.stableCommit, back?.stableRevision],
-      ['RollingBack', commit, earlier.revision],
-    );
-    const ignored = order(`${commit}/${earlier.revision}${'0'.repeat(200)}`);
-    assert.deepEqual([ignored?.phase, ignored?.handled?.ignored], ['Complete', ['rollback']]);
-  });
-}
+test('a rollback order names a release, even if others have the same commit', () => {
+  const { rollout } = complete({});
+  const named = { ...rollout, release: 'app-3', stableRelease: 'app-3' } as RolloutStatus;
+  const other = (number: number, digit: string) =>
+    observedReleaseOf(number, stable, { revision: digit.repeat(32), result: 'Complete' });
+  const releases = [other(1, 'e'), other(2, 'f'), observedReleaseOf(3, stable, { revision })];
+  const order = (value: string) =>
+    next({ rollout: named }, { releases, annotations: { 'sync.io/rollback': value } }, stable).fields.rollout;
+  const back = order('app-1');
+  assert.deepEqual(
+    [back?.phase, back?.stableCommit, back?.stableRevision, back?.stableRelease],
+    ['RollingBack', stable, 'e'.repeat(32), 'app-1'],
+  );
+  for (const value of ['app-3', 'app-4', 'app-01', '1', stable, `${stable}/${'e'.repeat(32)}`]) {
+    const ignored = order(value);
+    assert.deepEqual([ignored?.phase, ignored?.handled?.ignored], ['Complete', ['rollback']], value);
+  }
+});
 
 test('all commands are recorded with their values', () => {
   const annotations = { 'sync.io/approve': approval, 'sync.io/rollback': 'x', 'sync.io/retry-rollout': 'y' };
@@ -165,7 +193,7 @@ test('all commands are recorded with their values', () => {
     retry: 'y',
     ignored: ['retry-rollout', 'rollback'],
   });
-  assert.equal(next({ rollout, history: [] } as GatewaySyncStatus, {}).fields.rollout?.handled, undefined);
+  assert.equal(next({ rollout } as GatewaySyncStatus, {}).fields.rollout?.handled, undefined);
 });
 
 test('each gateway should have the commit that it was admitted for', () => {
@@ -174,19 +202,19 @@ test('each gateway should have the commit that it was admitted for', () => {
   assert.equal(next(before, approved).wantedOf(pod).commit, newest);
 });
 
-suite("while the revision of spec.sync isn't stored", () => {
-  const isRevisionKept = false;
+suite("while the newest release isn't stored", () => {
+  const canStore = false;
 
   test('no rollout begins', () => {
-    assert.deepEqual(next({}, { isRevisionKept }).fields, {});
-    const { rollout } = next(complete({}), { isRevisionKept }).fields;
+    assert.deepEqual(next({}, { canStore }).fields, {});
+    const { rollout } = next(complete({}), { canStore }).fields;
     assert.deepEqual([rollout?.phase, rollout?.commit, rollout?.nextCommit], ['Complete', stable, undefined]);
   });
 
   test('a rollback continues', () => {
     const before = next(complete({}), {}).fields;
     assert.equal(before.rollout?.phase, 'Progressing');
-    const ordered = { isRevisionKept, annotations: { 'sync.io/rollback': 'previous' } };
+    const ordered = { canStore, annotations: { 'sync.io/rollback': 'previous' } };
     const { rollout } = next(before, ordered).fields;
     assert.deepEqual([rollout?.phase, rollout?.stableCommit], ['RollingBack', stable]);
   });
@@ -211,14 +239,15 @@ suite('a step of a rollout takes into account', () => {
     const observation = {
       gatewaySync,
       pods: [...Array.from({ length: size }, () => ({ ...pod, ...said.pod })), { ...pod, name: 'ended', live: false }],
-      isRevisionKept: true,
-      storedRevisions: ['earlier'],
+      releases: [labelled(1, 'Complete'), labelled(2, 'Complete'), labelled(3, 'Rejected')],
       reportOf: () =>
         report && { podUID: 'pod', status: { state: 'Synced' as const, agentVersion: '9.9.9', ...report } },
     };
     const pauseOf = (profile: string) => (profile === rest ? 'Paused' : undefined);
-    return { input: rolloutInput({ sync, observation, pauseOf, now }), revision: gatewaySync.spec.revision };
+    return rolloutInput({ sync, observation, newest: undefined, pauseOf, now });
   };
+  const labelled = (number: number, result: 'Complete' | 'Rejected') =>
+    observedReleaseOf(number, stable, { revision: `r${number}`, result, completedAt: number });
   const ofLabel = { name: 'b', selector: { matchLabels: { x: 'y' } } };
   const began = Date.parse('2026-11-22T11:00:00Z');
   const unknown = { report: undefined, problem: undefined, isOutdated: false };
@@ -226,9 +255,11 @@ suite('a step of a rollout takes into account', () => {
   test('living gateways, user commands, and the settings', () => {
     const rules = { waves: [{ name: 'a', soak: '10m' }, ofLabel] };
     const status = { lastSyncCommit: stable, lastSyncRef: 'v1' };
-    const sync = { lastSyncCommit: newest, lastSyncRef: 'v2' };
-    const { input, revision } = inputOf({ rollout: rules, status, sync });
-    const { window, spec, ...rest } = input;
+    const { window, spec, ...rest } = inputOf({ rollout: rules, status });
+    const release = (number: number) => {
+      const name = `app-${number}`;
+      return { commit: stable, ref: 'main', revision: `r${number}`, release: name };
+    };
     assert.deepEqual(
       spec.waves?.map(({ name }) => name),
       ['a', 'b'],
@@ -252,14 +283,20 @@ suite('a step of a rollout takes into account', () => {
           isPaused: false,
         },
       ],
-      newest: { commit: newest, ref: 'v2', revision },
+      newest: undefined,
       isSameVersion: false,
-      delivered: { commit: stable, ref: 'v1', revision },
-      storedRevisions: ['earlier'],
+      delivered: { commit: stable, ref: 'v1', revision: rest.delivered?.revision },
+      completed: [
+        { ...release(3), isRejected: true },
+        { ...release(2), isRejected: false },
+        { ...release(1), isRejected: false },
+      ],
+      lastComplete: release(2),
+      rejected: [release(3)],
+      storedRevisions: ['r1', 'r2', 'r3'],
       approved: 'c',
       rollback: 'previous',
       retry: 'd',
-      historyLength: 10,
       previewIntervalMs: 60_000,
       previewMs: 30_100,
       deadlineMs: 900_000,
@@ -268,11 +305,11 @@ suite('a step of a rollout takes into account', () => {
     });
   });
 
-  test('its own times and durations, and a followed commit without a ref', () => {
-    const { input } = inputOf({ rollout: { progressDeadline: '5m' }, sync: { lastSyncCommit: newest } });
+  test('its own times and durations, and a delivered commit without a ref', () => {
+    const input = inputOf({ rollout: { progressDeadline: '5m' }, status: { lastSyncCommit: newest } });
     assert.equal(input.deadlineMs, 300_000);
-    assert.equal(input.newest?.ref, newest);
-    assert.equal(input.delivered, undefined);
+    assert.equal(input.delivered?.ref, newest);
+    assert.equal(inputOf({}).delivered, undefined);
   });
 
   const ran = { isUnstarted: true, hasAgentRun: true };
@@ -295,7 +332,7 @@ suite('a step of a rollout takes into account', () => {
   ];
   for (const [name, world, expected] of states) {
     test(`a gateway that ${name}`, () => {
-      const [gateway] = inputOf(world).input.gateways;
+      const [gateway] = inputOf(world).gateways;
       const { fits, isUnstarted, isPaused, isOutdated, report } = gateway ?? {};
       const plain = { fits: [], isUnstarted: false, isPaused: false, isOutdated: false, report: undefined };
       assert.deepEqual({ fits, isUnstarted, isPaused, isOutdated, report: report?.state }, { ...plain, ...expected });
@@ -303,7 +340,7 @@ suite('a step of a rollout takes into account', () => {
   }
 
   test('the problem of a gateway, in the words of its agent and of its pod', () => {
-    const problemOf = (world: World) => inputOf(world).input.gateways[0]?.problem;
+    const problemOf = (world: World) => inputOf(world).gateways[0]?.problem;
     const report = { state: 'Error', message: 'the data volume is full' } as const;
     const pod = { waiting: 'gateway: CrashLoopBackOff' };
     assert.equal(problemOf({ report, pod }), 'the data volume is full; gateway: CrashLoopBackOff');
@@ -313,7 +350,7 @@ suite('a step of a rollout takes into account', () => {
   test('the problem of a gateway, but not one with an earlier commit', () => {
     const status = { rollout: rolloutStatusOf({ number: 3 }) };
     const problemOf = (report: World['report']) =>
-      inputOf({ status, report: { message: 'words', ...report } }).input.gateways[0]?.problem;
+      inputOf({ status, report: { message: 'words', ...report } }).gateways[0]?.problem;
     for (const state of ['Error', 'Synced'] as const) assert.equal(problemOf({ rollout: 3, state }), 'words');
     assert.equal(problemOf({ rollout: 2, state: 'Error' }), undefined);
     assert.equal(problemOf({ state: 'Synced' }), undefined, 'it has not been let in, and has the stable release');
@@ -324,14 +361,14 @@ suite('a step of a rollout takes into account', () => {
   test("a report's information about rollouts", () => {
     const said = { rollout: 3, commit: newest, revision: 'c'.repeat(32) };
     const { rollout, commit, revision } = said;
-    const reported = (report: NonNullable<World['report']>) => inputOf({ report }).input.gateways[0]?.report;
+    const reported = (report: NonNullable<World['report']>) => inputOf({ report }).gateways[0]?.report;
     assert.deepEqual(reported(said), { rollout, commit, revision, state: 'healthy' });
     const fabricated = { ...said, commit: '--upload-pack=x', revision: '../x' };
     assert.deepEqual(reported(fabricated), { rollout, commit: undefined, revision: undefined, state: 'healthy' });
   });
 
   test("a report's preview, and the commit of a gateway that was unchanged", () => {
-    const previewed = (report: NonNullable<World['report']>) => inputOf({ report }).input.gateways[0];
+    const previewed = (report: NonNullable<World['report']>) => inputOf({ report }).gateways[0];
     const { supportsPreviews, preview: none } = previewed({}) ?? {};
     assert.deepEqual(
       [supportsPreviews, none, previewed({ agentVersion: '0.0.9' })?.supportsPreviews],
@@ -354,7 +391,7 @@ suite('a step of a rollout takes into account', () => {
 
   test('the time to wait for previews, which grows with the fleet', () => {
     const waitOf = (previewTimeout: string | undefined, size = 1) =>
-      inputOf({ size, rollout: previewTimeout === undefined ? {} : { previewTimeout } }).input.previewMs;
+      inputOf({ size, rollout: previewTimeout === undefined ? {} : { previewTimeout } }).previewMs;
     assert.deepEqual([waitOf(undefined), waitOf('0s'), waitOf('1m')], [30_100, 0, 60_000]);
     assert.deepEqual([waitOf(undefined, 1_499), waitOf(undefined, 1_501)], [179_900, 180_000], 'at most 3m');
   });
@@ -363,9 +400,9 @@ suite('a step of a rollout takes into account', () => {
 suite('the result of a rollout', () => {
   test('is empty without spec.rollout: all gateways should have the newest commit', () => {
     const gatewaySync = resourceWith({}, complete({}));
-    const observation = { gatewaySync, pods: [], isRevisionKept: true, reportOf: () => undefined };
+    const observation = { gatewaySync, pods: [], reportOf: () => undefined };
     const { wantedOf, ...result } = rollOutFor({ lastSyncCommit: newest }, observation);
-    assert.deepEqual(result, { fields: {}, againInMs: undefined, isHeldBack: false });
+    assert.deepEqual(result, { fields: {}, againInMs: undefined, isHeldBack: false, toStore: [] });
     assert.deepEqual(wantedOf(pod), { commit: newest });
   });
 
@@ -374,32 +411,41 @@ suite('the result of a rollout', () => {
     const target = { ref: 'v2', source: 'Request' };
     const failing = (state: GatewaySyncStatus) =>
       ({ ...state, rollout: { ...state.rollout, failures: ['gateway-0'] } }) as GatewaySyncStatus;
+    interface Asked {
+      target?: object;
+      rollback?: string;
+      releases?: ObservedRelease[];
+    }
     /** The request in the status after another reconcile. */
-    const requestAfter = (
-      before: object,
-      lastRequest: object | undefined,
-      more: object = { target },
-      rollback?: string,
-    ) => {
+    const requestAfter = (before: object, lastRequest: object | undefined, asked: Asked = {}) => {
+      const { rollback, releases = releasesIn(before) } = asked;
       const annotations = rollback === undefined ? {} : { 'sync.io/rollback': rollback };
       const gatewaySync = resourceWith({ rollout: {} }, before, annotations);
-      const observation = { gatewaySync, pods: [pod], isRevisionKept: true, reportOf: () => undefined };
-      const followed = { observedGeneration: 1, lastSyncCommit: newest, lastSyncRef: 'v2', lastRequest, ...more };
-      const { fields } = rollOutFor(followed as GatewaySyncStatus, observation);
+      const observation = { gatewaySync, pods: [pod], reportOf: () => undefined, releases };
+      const followed = { observedGeneration: 1, lastSyncCommit: newest, lastSyncRef: 'v2', lastRequest };
+      const { fields } = rollOutFor({ ...followed, target: asked.target ?? target } as GatewaySyncStatus, observation);
       return { phase: fields.rollout?.phase, ...fields.lastRequest };
     };
     const begun = next(complete({}), {}).fields;
     const { rollout: { revision = '' } = {} } = begun;
-    const entry = (commit: string, time: string) => ({ commit, ref: 'v', revision, time });
+    const completed = (number: number, commit: string, time: string) =>
+      observedReleaseOf(number, commit, { revision, result: 'Complete', completedAt: Date.parse(time) });
+    const releases = [completed(1, stable, '2026-11-22T10:00:00Z'), completed(2, newest, '2026-11-22T11:30:00Z')];
     const wasComplete = {
       lastRequest: request,
       targetTime: '2026-11-22T11:00:00Z',
-      rollout: { ...begun.rollout, phase: 'Complete', stableCommit: newest, stableRef: 'v2', stableRevision: revision },
-      history: [entry(newest, '2026-11-22T11:30:00Z'), entry(stable, '2026-11-22T10:00:00Z')],
+      rollout: {
+        ...begun.rollout,
+        phase: 'Complete',
+        stableCommit: newest,
+        stableRef: 'v2',
+        stableRevision: revision,
+        stableRelease: 'app-2',
+      },
     };
 
-    const back = next(wasComplete as never, { annotations: { 'sync.io/rollback': 'previous' } }).fields;
-    const retried = next(back, { annotations: { 'sync.io/retry-rollout': newest } }).fields;
+    const back = next(wasComplete as never, { releases, annotations: { 'sync.io/rollback': 'previous' } }).fields;
+    const retried = next(back, { releases, annotations: { 'sync.io/retry-rollout': newest } }).fields;
 
     test('if it stopped, with a message that stays true', () => {
       const before = { ...failing(begun), lastRequest: request };
@@ -414,46 +460,50 @@ suite('the result of a rollout', () => {
     });
 
     test('if it was chosen for a range, however the request names it', () => {
-      const more = { target: { ref: 'v1.4.2', range: '~1.4', source: 'Spec' } };
+      const more = { target: { ref: 'v1.4.2', range: '~1.4', source: 'Spec' }, rollback: 'previous' };
       for (const ref of ['refs/tags/v1.4.2', '1.4.2', newest, '~1.4']) {
         const asked = { ...request, ref };
-        const { outcome } = requestAfter({ ...begun, lastRequest: asked }, asked, more, 'previous') as typeof request;
+        const { outcome } = requestAfter({ ...begun, lastRequest: asked }, asked, more) as typeof request;
         assert.equal(outcome, 'Failed', ref);
       }
       const other = { ...request, ref: 'refs/tags/v1.4.1' };
-      const result = requestAfter({ ...begun, lastRequest: other }, other, more, 'previous');
+      const result = requestAfter({ ...begun, lastRequest: other }, other, more);
       assert.deepEqual(result, { phase: 'RollingBack' });
     });
 
     test('if a user rolled it back before all gateways had the commit', () => {
       const before = { ...begun, lastRequest: request };
-      const { message, ...result } = requestAfter(before, request, undefined, 'previous');
+      const { message, ...result } = requestAfter(before, request, { rollback: 'previous' });
       assert.deepEqual(result, { phase: 'RollingBack', ...request, outcome: 'Failed' });
       assert.match(message ?? '', /^commit b{40} /);
     });
 
     test('but not if all gateways had the commit once, whatever follows', () => {
-      assert.deepEqual(requestAfter(wasComplete, request, undefined, 'previous'), { phase: 'RollingBack' });
+      assert.deepEqual(requestAfter(wasComplete, request, { releases, rollback: 'previous' }), {
+        phase: 'RollingBack',
+      });
       const { targetTime } = wasComplete;
-      assert.deepEqual(requestAfter({ ...back, lastRequest: request, targetTime }, request), { phase: 'RollingBack' });
+      assert.deepEqual(requestAfter({ ...back, lastRequest: request, targetTime }, request, { releases }), {
+        phase: 'RollingBack',
+      });
       assert.equal(retried.rollout?.phase, 'Progressing');
       const failed = { ...failing(retried), lastRequest: request, targetTime };
-      assert.deepEqual(requestAfter(failed, request), { phase: 'Stopped' });
+      assert.deepEqual(requestAfter(failed, request, { releases }), { phase: 'Stopped' });
       const edited = { ...wasComplete, rollout: { ...wasComplete.rollout, stableRevision: 'earlier' } };
       const again = { ...edited, rollout: { ...edited.rollout, phase: 'Progressing', wave: 'rest' } };
-      assert.deepEqual(requestAfter(failing(again as never), request), { phase: 'Stopped' });
+      assert.deepEqual(requestAfter(failing(again as never), request, { releases }), { phase: 'Stopped' });
     });
 
     test('if the request repeats a commit that was rolled back before', () => {
       const other = { ...request, id: '2' };
-      const { message, ...result } = requestAfter({ ...back, lastRequest: request }, other);
+      const { message, ...result } = requestAfter({ ...back, lastRequest: request }, other, { releases });
       assert.deepEqual(result, { phase: 'RollingBack', ...other, outcome: 'Failed' });
       assert.ok(message?.endsWith(`set sync.io/retry-rollout: ${newest}`));
     });
 
     test('if it fails, although all gateways had the commit before the request was repeated', () => {
       const failed = { ...failing(retried), lastRequest: request, targetTime: '2026-11-22T11:45:00Z' };
-      assert.equal(requestAfter(failed, request).outcome, 'Failed');
+      assert.equal(requestAfter(failed, request, { releases }).outcome, 'Failed');
     });
   });
 

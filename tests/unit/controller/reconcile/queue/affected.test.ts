@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import {
   affectedByGatewaySync,
   affectedByPod,
+  affectedByRelease,
   affectedByReport,
   affectedByRoleBinding,
   affectsFollowers,
@@ -11,6 +12,7 @@ import {
 import type { ObservedGatewaySync } from '../../../../../controller/watch/observed-gateway-sync.ts';
 import { gatewaySpecOf } from '../../../../support/objects.ts';
 import { observedPod as pod } from '../../support/observed-pod.ts';
+import { observedReleaseOf } from '../../support/observed-release.ts';
 
 const gatewaySync: ObservedGatewaySync = {
   namespace: 'ns',
@@ -116,6 +118,20 @@ suite('a change of a report enqueues', () => {
     assert.deepEqual(affectedByReport(change('ns/gateway-0', { ...report }, report), pod), []);
     assert.deepEqual(affectedByReport(change('ns/gateway-0', report), { ...pod, sidecar: 'missing' }), []);
     assert.deepEqual(affectedByReport(change('ns/gateway-0', report), undefined), []);
+  });
+});
+
+suite('a change of a SyncRelease enqueues', () => {
+  const release = observedReleaseOf(1, 'a');
+
+  test('the resource that it names if it is new, gone, or created again', () => {
+    assert.deepEqual(affectedByRelease(change('ns/app-1', release)), ['ns/app']);
+    assert.deepEqual(affectedByRelease({ type: 'deleted', key: 'ns/app-1', previous: release }), ['ns/app']);
+    assert.deepEqual(affectedByRelease(change('ns/app-1', { ...release, uid: 'other' }, release)), ['ns/app']);
+  });
+
+  test('nothing if only its result has changed', () => {
+    assert.deepEqual(affectedByRelease(change('ns/app-1', { ...release, result: 'Complete' }, release)), []);
   });
 });
 

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { HistoryEntry, RolloutStatus } from '../../../../../shared/api/rollout.ts';
+import type { RolloutStatus } from '../../../../../shared/api/rollout.ts';
 import type { LabelSelector } from '../../../../../shared/api/wave.ts';
 import { isAtLeast } from '../../../../../shared/domain/git/version.ts';
 import { boundedLabels } from '../../../../../shared/domain/kubernetes/bounded-labels.ts';
 import {
+  type CompletedRelease,
   canRetry,
   isSame,
   releaseOf,
@@ -161,9 +162,9 @@ suite('the labels that waves select by', () => {
   });
 });
 
-const stable = { commit: 's'.repeat(40), ref: 'v1', revision: 'r1' };
-const next = { commit: 'n'.repeat(40), ref: 'v2', revision: 'r2' };
-const early = { commit: 'e'.repeat(40), ref: 'v0', revision: 'r0' };
+const stable = { commit: 's'.repeat(40), ref: 'v1', revision: 'r1', release: 'app-4' };
+const next = { commit: 'n'.repeat(40), ref: 'v2', revision: 'r2', release: 'app-5' };
+const early = { commit: 'e'.repeat(40), ref: 'v0', revision: 'r0', release: 'app-2' };
 const rolloutOf = (release: typeof stable, more: Partial<RolloutStatus> = {}): RolloutStatus =>
   ({
     ...release,
@@ -171,9 +172,10 @@ const rolloutOf = (release: typeof stable, more: Partial<RolloutStatus> = {}): R
     stableCommit: stable.commit,
     stableRef: stable.ref,
     stableRevision: stable.revision,
+    stableRelease: stable.release,
     ...more,
   }) as RolloutStatus;
-const entry = (release: typeof stable): HistoryEntry => ({ ...release, time: '2026-01-01T00:00:00Z' });
+const completed = (release: typeof stable, isRejected = false): CompletedRelease => ({ ...release, isRejected });
 
 suite('the release of a rollout', () => {
   test('is the same whichever ref led to it', () => {
@@ -187,30 +189,44 @@ suite('the release of a rollout', () => {
     assert.deepEqual(stableOf(rolloutOf(next)), stable);
   });
 
-  const history = [entry(stable), entry(early), entry({ ...early, commit: 'f'.repeat(40) })];
-  const found = (value: string, rollout: RolloutStatus, entries = history) => {
-    const target = rollbackTarget(value, { rollout, history: entries });
+  const rejected = { ...early, release: 'app-3', commit: 'f'.repeat(40) };
+  const all = [completed(stable), completed(rejected, true), completed(early)];
+  const found = (value: string, rollout: RolloutStatus, releases = all) => {
+    const target = rollbackTarget(value, { rollout, completed: releases });
     return target && releaseOf(target);
   };
   test('after a rollback is the stable one while another is in progress', () => {
     assert.deepEqual(found('previous', rolloutOf(next)), stable);
-    assert.deepEqual(found(stable.commit, rolloutOf(next)), stable);
-    assert.deepEqual(found(stable.commit, rolloutOf({ ...stable, revision: 'other' })), stable);
+    assert.deepEqual(found(stable.release, rolloutOf(next)), stable);
+    assert.deepEqual(found(stable.release, rolloutOf({ ...stable, revision: 'other' })), stable);
   });
 
-  test('after a rollback is otherwise the previous one, or one of the history', () => {
+  test("after a rollback is otherwise the last one before it that wasn't rejected, or the named one", () => {
     assert.deepEqual(found('previous', rolloutOf(stable)), early);
-    assert.deepEqual(found(early.commit, rolloutOf(stable)), early);
-    assert.deepEqual(found(early.commit, rolloutOf(next)), early);
-    assert.deepEqual(found('f'.repeat(40), rolloutOf(next))?.commit, 'f'.repeat(40));
+    assert.deepEqual(found(early.release, rolloutOf(stable)), early);
+    assert.deepEqual(found(early.release, rolloutOf(next)), early);
+    assert.deepEqual(found(rejected.release, rolloutOf(next)), rejected);
     assert.deepEqual(found('previous', rolloutOf(next, { phase: 'RolledBack' })), early);
   });
 
+  test('after a rollback is never a newer one, unless it is named', () => {
+    const newer = [completed(next, true), ...all];
+    assert.deepEqual(found('previous', rolloutOf(stable), newer), early);
+    assert.deepEqual(found(next.release, rolloutOf(stable), newer), next);
+  });
+
   test('after a rollback is missing if none matches', () => {
-    assert.equal(found(stable.commit, rolloutOf(stable)), undefined);
-    assert.equal(found(stable.commit, rolloutOf(next, { phase: 'RolledBack' })), undefined);
-    assert.equal(found(next.commit, rolloutOf(next)), undefined);
-    assert.equal(found('previous', rolloutOf(stable), [entry(stable)]), undefined);
+    assert.equal(found(stable.release, rolloutOf(stable)), undefined);
+    assert.equal(found(stable.release, rolloutOf(next, { phase: 'RolledBack' })), undefined);
+    assert.equal(found(next.release, rolloutOf(next)), undefined);
+    assert.equal(found(early.commit, rolloutOf(stable)), undefined);
+    assert.equal(found('previous', rolloutOf(stable), [completed(stable), completed(rejected, true)]), undefined);
+  });
+
+  test('after a rollback is never one with the same content as the stable one', () => {
+    const again = [completed(stable), completed({ ...stable, release: 'app-1' }), completed(early)];
+    assert.deepEqual(found('previous', rolloutOf(stable), again), early);
+    assert.equal(found('app-1', rolloutOf(stable), again), undefined);
   });
 
   test('can be retried if it was rolled back', () => {

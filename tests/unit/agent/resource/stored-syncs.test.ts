@@ -2,28 +2,26 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { suite, type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Revisions } from '../../../../agent/resource/revisions.ts';
+import { StoredSyncs } from '../../../../agent/resource/stored-syncs.ts';
 import { syncRevision } from '../../../../shared/domain/rollout/sync-revision.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import type { ApiRequest } from '../../../../shared/io/kubernetes/client.ts';
 import { createLogger } from '../../../../shared/log.ts';
 import { clientWith } from '../../../support/client-with.ts';
 
-const OWNER = 'uid';
-const identity = { namespace: 'plant', crName: 'app', profile: 'line-1' };
+const identity = { namespace: 'plant', profile: 'line-1' };
 const syncTo = (destination: string) => {
   const mappings = [{ source: 'a', destination }];
   return { profiles: { 'line-1': { mappings }, 'line-2': { mappings } } };
 };
 const revision = syncRevision(syncTo('a'));
-const path = `/apis/apps/v1/namespaces/plant/controllerrevisions/app-sync-${revision}`;
+const release = 'app-6';
+const pathOf = (name: string) => `/apis/sync.io/v1alpha1/namespaces/plant/syncreleases/${name}`;
+const path = pathOf(release);
 
-const revisionOf = (sync: unknown, ...owners: string[]) => ({
-  metadata: { ownerReferences: owners.map((uid) => ({ uid })) },
-  data: { sync },
-});
+const releaseWith = (sync: unknown) => ({ metadata: { name: release }, spec: { number: 6, sources: [], sync } });
 
-/** Revisions of an agent, and an API server that sends one response after another, and repeats the last one. */
+/** The stored syncs of an agent, and an API server that sends one response after another, and repeats the last one. */
 function arrange(t: TestContext, ...responses: unknown[]) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const asked: string[] = [];
@@ -34,7 +32,7 @@ function arrange(t: TestContext, ...responses: unknown[]) {
     return Object.assign(Readable.from([Buffer.from(JSON.stringify(response))]), { complete: true });
   };
   let changes = 0;
-  const revisions = new Revisions({
+  const syncs = new StoredSyncs({
     client: clientWith({ stream }),
     identity,
     onChange: () => {
@@ -42,7 +40,7 @@ function arrange(t: TestContext, ...responses: unknown[]) {
     },
     log: createLogger('test', { level: 'silent' }),
   });
-  const find = () => revisions.find(revision, OWNER);
+  const find = () => syncs.find({ revision, release });
   /** The result after the API server has responded. */
   const found = async () => {
     const before = changes;
@@ -50,12 +48,12 @@ function arrange(t: TestContext, ...responses: unknown[]) {
     while (changes === before) await turn();
     return find();
   };
-  return { asked, find, found, changes: () => changes };
+  return { syncs, asked, find, found, changes: () => changes };
 }
 
-const sound = revisionOf(syncTo('a'), 'another', OWNER);
+const sound = releaseWith(syncTo('a'));
 
-suite('an earlier revision of spec.sync', () => {
+suite('the spec.sync of a release', () => {
   test('is read once, and provides the profile of the gateway', async (t) => {
     const { asked, find, found } = arrange(t, sound);
     const view = await found();
@@ -66,12 +64,34 @@ suite('an earlier revision of spec.sync', () => {
     assert.deepEqual(asked, [path]);
   });
 
+  test('is known under every name of the same content', async (t) => {
+    const { syncs, asked, found } = arrange(t, sound);
+    const view = await found();
+    assert.equal(syncs.find({ revision, release: 'app-9' }), view);
+    assert.equal(syncs.find({ revision, release: undefined }), view);
+    assert.deepEqual(asked, [path]);
+  });
+
+  test('is read under another name if the release was replaced', async (t) => {
+    const { syncs, asked, found } = arrange(t, new ApiError(404, '{}'), sound);
+    assert.equal(typeof (await found()), 'string');
+    const find = () => syncs.find({ revision, release: 'app-9' });
+    assert.equal(typeof find(), 'string');
+    while (typeof find() === 'string') await turn();
+    assert.deepEqual(asked, [path, pathOf('app-9')]);
+  });
+
+  test("isn't requested if the status names no release, which an earlier controller wrote", (t) => {
+    const { syncs, asked } = arrange(t, sound);
+    assert.match(String(syncs.find({ revision, release: undefined })), /names no SyncRelease/);
+    assert.deepEqual(asked, []);
+  });
+
   const unusable: [name: string, response: unknown][] = [
-    ['belongs to no GatewaySync', revisionOf(syncTo('a'))],
-    ['belongs to another GatewaySync of that name', revisionOf(syncTo('a'), 'another')],
-    ['contains other mappings', revisionOf(syncTo('evil'), OWNER)],
-    ['contains no spec.sync', { metadata: { ownerReferences: [{ uid: OWNER }] }, data: {} }],
-    ['has no content', { metadata: { ownerReferences: [{ uid: OWNER }] } }],
+    ['contains other mappings', releaseWith(syncTo('evil'))],
+    ['contains no spec.sync', { metadata: { name: release }, spec: { number: 6, sources: [] } }],
+    ['has no content', { metadata: { name: release } }],
+    ['is invalid', releaseWith({ profiles: 'none' })],
     ['does not exist', new ApiError(404, '{}')],
     ['must not be read', new ApiError(403, '{}')],
   ];
@@ -93,8 +113,8 @@ suite('an earlier revision of spec.sync', () => {
   }
 
   for (const [status, value] of [
-    [404, `plant/app-sync-${revision}`],
-    [403, 'get on controllerrevisions'],
+    [404, `plant/${release}`],
+    [403, 'get on syncreleases'],
   ] as const) {
     test(`is missing with a reason that names ${value}`, async (t) => {
       const { found } = arrange(t, new ApiError(status, '{}'));
