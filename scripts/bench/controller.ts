@@ -12,12 +12,12 @@ import { readOptions } from './support/read-options.ts';
 import { megabytes, percentiles, printTable } from './support/table.ts';
 import { inParallel, inWorld, NAMESPACE, type World } from './support/world.ts';
 
-const defaults = { resources: 1000, repositories: 1, hosts: 1, pods: 0, requests: 100, interval: 60 };
+const defaults = { resources: 1000, repositories: 1, hosts: 1, pods: 0, releases: 0, requests: 100, interval: 60 };
 
 /**
  * Measures a controller's cold start, its memory, CPU time, and API calls, and the time from a request
  * to the status, at rest and while polls move all resources; `--resources 1000 --repositories 1 --hosts 1
- * --pods 0 --requests 100 --interval 60`.
+ * --pods 0 --releases 0 --requests 100 --interval 60`.
  */
 export async function run(args: string[]): Promise<void> {
   const size = readOptions(args, defaults);
@@ -26,7 +26,7 @@ export async function run(args: string[]): Promise<void> {
 }
 
 async function measure(world: World, repositories: GitRepository[], size: Size & { requests: number }): Promise<void> {
-  const { resources, hosts, pods, requests, interval } = size;
+  const { resources, hosts, pods, releases, requests, interval } = size;
   const mirror = await mirrorGatewaySyncs(world.client, world.ending.signal);
   const cold = await step('Starting from cold', () => startFromCold(world, mirror, interval));
   const { pid, metricsPort } = cold.controller;
@@ -37,8 +37,9 @@ async function measure(world: World, repositories: GitRepository[], size: Size &
     timeRequestsDuringPolls(world, repositories, { mirror, first: count, count }),
   );
   const memory = readMemory(pid);
+  // With releases, all resources already have rollouts in progress.
   const rollouts = await step('Rollouts in progress', () =>
-    measureRollouts(world, repositories, { mirror, pid, pods, metricsPort }),
+    measureRollouts(world, repositories, { mirror, pid, pods: releases > 0 ? 0 : pods, metricsPort }),
   );
   await cold.controller.stop();
   printTable([
@@ -50,7 +51,7 @@ async function measure(world: World, repositories: GitRepository[], size: Size &
     ['API writes until then', cold.writes],
     ['API writes in a quiet poll cycle', quiet.writes, 0],
     ['CPU in a quiet cycle', `${quiet.cpuPercent.toFixed(1)} %`, '< 2 % at 1,000'],
-    [`memory after the start (peak), ${pods} pods`, megabytes(cold.memory)],
+    [`memory after the start (peak), ${pods} pods, ${resources * releases} releases`, megabytes(cold.memory)],
     ['memory at the end (peak)', megabytes(memory), '< 110 MB at 1,000'],
     ['request to status, p50, p99', percentiles(atRest), '< 60, < 250 ms'],
     [`${polled.times.length} requests while polls move ${polled.moved} resources, p50, p99`, percentiles(polled.times)],

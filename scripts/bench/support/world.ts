@@ -38,6 +38,9 @@ export async function inWorld(work: (world: World) => Promise<void>): Promise<vo
   }
 }
 
+/** The `spec.sync` of all resources and releases. */
+export const sync = { profiles: { default: { mappings: [{ source: 'files', destination: 'files' }] } } };
+
 /** Creates a GatewaySync without polls that maps the directory `files`; `spec` replaces parts of its spec. */
 export async function createResource({ client }: World, name: string, repo: string, spec: object = {}): Promise<void> {
   await client.create(gatewaySyncPath(NAMESPACE), {
@@ -47,7 +50,7 @@ export async function createResource({ client }: World, name: string, repo: stri
     spec: {
       git: { repo, ref: 'main' },
       polling: { enabled: false },
-      sync: { profiles: { default: { mappings: [{ source: 'files', destination: 'files' }] } } },
+      sync,
       ...spec,
     },
   });
