@@ -263,7 +263,12 @@ const reloading = `
 /** Creates a pod whose containers share their processes, delivers a commit, and waits for the signal. */
 async function testSignal(name: string, { metadata, spec }: { metadata: object; spec: object }): Promise<void> {
   const pod = { metadata: { ...metadata, name, namespace: signalled }, spec: { ...spec, shareProcessNamespace: true } };
-  await apply({ apiVersion: 'v1', kind: 'Pod', ...pod });
+  // An earlier step killed the controller, and the node may still route to it.
+  await until(() => apply({ apiVersion: 'v1', kind: 'Pod', ...pod }), {
+    describe: 'the pod',
+    timeout: 30_000,
+    accept: () => true,
+  });
   await kubectl('wait', '--for=condition=Ready', `pod/${name}`, '--namespace', signalled, '--timeout=120s');
   const readIn = (file: string) =>
     kubectl('exec', name, '--container=gateway', '--namespace', signalled, '--', 'cat', file);
