@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { splitKey } from '../../shared/domain/kubernetes/object-name.ts';
 import { newestFirst } from '../../shared/domain/rollout/stored-release.ts';
-import { unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
-import { syncReleasePath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Caches } from '../watch/caches.ts';
 import { type ObservedRelease, resourceOf } from '../watch/observed-release.ts';
+import { deleteRelease } from './release-keeper.ts';
 
 /** Time for which releases are kept without their GatewaySync, because a backup can restore it later (ms). */
 const ORPHANED_MS = 24 * 3_600_000;
@@ -66,12 +65,13 @@ export class ReleaseCleanUp {
     for (const release of newestFirst(releases).reverse()) {
       const key = resourceOf(release);
       if (!mayWrite() || caches.gatewaySync(key)) continue;
-      const { namespace, uid, release: name } = release;
       try {
-        const body = { preconditions: { uid } };
-        await unlessStatus(404, client.delete(syncReleasePath(namespace, name), { body }));
+        await deleteRelease(client, release);
       } catch (error) {
-        log.warn({ err: error, ...splitKey(key), release: name }, 'release of a deleted GatewaySync not deleted');
+        log.warn(
+          { err: error, ...splitKey(key), release: release.release },
+          'release of a deleted GatewaySync not deleted',
+        );
       }
     }
   }

@@ -101,13 +101,12 @@ export class ReleaseKeeper {
 
   /** Deletes releases that are no longer needed. The resource must be stored like this. Never throws. */
   async drop(gatewaySync: ObservedGatewaySync, log: Logger): Promise<void> {
-    const { namespace, spec, status } = gatewaySync;
+    const { spec, status } = gatewaySync;
     if (!status.rollout) return;
     try {
-      for (const { release, uid } of unneededOf(this.list(), status.rollout, spec.history ?? HISTORY)) {
-        const body = { preconditions: { uid } };
-        await unlessStatus(404, this.#client.delete(syncReleasePath(namespace, release), { body }));
-        this.#created = this.#created.filter((each) => each.uid !== uid);
+      for (const release of unneededOf(this.list(), status.rollout, spec.history ?? HISTORY)) {
+        await deleteRelease(this.#client, release);
+        this.#created = this.#created.filter((each) => each.uid !== release.uid);
       }
     } catch (error) {
       log.warn({ err: error }, 'unneeded releases not deleted');
@@ -209,6 +208,10 @@ export class ReleaseKeeper {
     }, namespace);
   }
 }
+
+/** Deletes exactly this release, unless it is gone. */
+export const deleteRelease = (client: KubernetesClient, { namespace, release, uid }: ObservedRelease) =>
+  unlessStatus(404, client.delete(syncReleasePath(namespace, release), { body: { preconditions: { uid } } }));
 
 const notWritten = (error: unknown): Problem => ({
   reason: 'ReleaseNotWritten',

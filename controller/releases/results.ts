@@ -10,8 +10,9 @@ export type ReleaseState = Pick<ObservedRelease, 'result' | 'phase' | 'completed
 
 /**
  * Returns what the releases of a resource have become, according to the stored state of its rollout. A result is
- * written after the status, except for the label Rejected, so a release is never complete too early. Without `spec.rollout` and so without a rollout, gateways
- * follow commits that aren't releases, so none is labelled. `now` is in milliseconds since the epoch.
+ * written after the status, except for the label Rejected, so a release is never complete too early. Without
+ * `spec.rollout` and so without a rollout, gateways follow commits that aren't releases, so none is labelled. `now` is in
+ * milliseconds since the epoch.
  */
 export const withResults = (
   releases: readonly ObservedRelease[],
@@ -48,8 +49,7 @@ function stateOf(
 
 /**
  * The stable release is always the newest complete one, because gateways have left those with a higher number. A retry
- * removes the label. The list of abandoned releases has contents, and is about the
- * newest release with each.
+ * removes the label. The list of abandoned releases has contents, and is about the newest release with each.
  */
 function labelOf(release: ObservedRelease, { rollout, releases }: Standing): ReleaseState['result'] {
   const { stableRelease, nextRelease, givenUp = [] } = rollout;
@@ -116,7 +116,8 @@ const MAX_RELEASES = 20;
 
 /**
  * Returns the releases that can be deleted. Those that the status names are kept, and the newest one, because its number
- * must not be used again. The newest of several with the same content is kept. Rejected releases make room for those to which `previous` can roll back.
+ * must not be used again. The newest of several with the same content is kept. Rejected releases make room for those to
+ * which `previous` can roll back.
  */
 export function unneededOf(
   releases: readonly ObservedRelease[],
