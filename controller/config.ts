@@ -44,7 +44,6 @@ export const configSchema = v.pipe(
     AGENT_ALLOW_ROOT: flag(false),
     AGENT_CA_CONFIG_MAP: json(configMapKey, 'the name and the key of a ConfigMap'),
     AUTO_BIND_AGENT: flag(true),
-    APPROVER_ROLE: flag(false),
     GIT_ALLOW_LOCAL: flag(false),
     GIT_DENIED_NETWORKS: networks(DENIED_NETWORKS),
     GIT_CONCURRENCY: wholeNumber(32, 1),

@@ -45,7 +45,7 @@ interface Scope {
 
 /**
  * Plans a release without changing the data volume: compared with the files that were delivered last, or with those of
- * the stable release if there are none. Throws errors that might pass.
+ * the stable release if there are none. If the stable release is unknown, every problem is one of this release. Throws errors that might pass.
  */
 export async function previewRelease(
   task: PreviewTask,
@@ -61,12 +61,12 @@ export async function previewRelease(
   const startsRepairs = repairs(candidate) && !repairs(stable);
   const planned = await plan(candidate, { ...scope, startsRepairs });
   if (planned.kind === 'done') return { commit, revision, ...summarizePreview(planned.result) };
-  const before = await plan(stable, scope);
-  const known = before.kind === 'failed' ? before.problems : [];
+  const before = stable === undefined ? undefined : await plan(stable, scope);
+  const known = before?.kind === 'failed' ? before.problems : [];
   return { commit, revision, ...summarizeProblems(planned.problems, newProblem(planned.problems, known)) };
 }
 
-const repairs = (intent: Intent | string) => typeof intent !== 'string' && intent.profile.drift === 'repair';
+const repairs = (intent: PreviewTask['stable']) => typeof intent === 'object' && intent.profile.drift === 'repair';
 
 const interrupted = () =>
   new WaitingError('a sync was interrupted, and must be undone before a preview', {
@@ -76,9 +76,13 @@ const interrupted = () =>
   });
 
 /** A stable release that can't be delivered leaves an empty volume empty. */
-async function baseOf(stable: Intent | string, dependencies: SyncDependencies, signal: AbortSignal): Promise<Manifest> {
+async function baseOf(
+  stable: PreviewTask['stable'],
+  dependencies: SyncDependencies,
+  signal: AbortSignal,
+): Promise<Manifest> {
   const manifest = await dependencies.manifestFile.read();
-  if (manifest.applied || typeof stable === 'string') return manifest;
+  if (manifest.applied || typeof stable !== 'object') return manifest;
   const scope = { dependencies, base: emptyManifest(), signal };
   const planned = await plan(stable, scope);
   if (planned.kind === 'failed') return manifest;

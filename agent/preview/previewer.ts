@@ -230,7 +230,7 @@ const NOTHING: Partial<Applied> = {};
 
 /** A volume without files is compared with the stable release. */
 const isStable = (applied: Applied | undefined, { stable }: PreviewTask): boolean =>
-  applied === undefined || (typeof stable !== 'string' && isOn(applied, stable));
+  stable !== undefined && (applied === undefined || (typeof stable !== 'string' && isOn(applied, stable)));
 
 const isSameRelease = (base: Partial<Applied>, applied: Applied | undefined): boolean =>
   isSame(base, applied ?? NOTHING) && base.recipe === applied?.recipe;

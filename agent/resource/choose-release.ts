@@ -3,6 +3,7 @@ import { rolloutStatusSchema } from '../../shared/api/rollout.ts';
 import type { Wave } from '../../shared/api/wave.ts';
 import { isCommitHash } from '../../shared/domain/git/check-ref-name.ts';
 import { boundedLabels } from '../../shared/domain/kubernetes/bounded-labels.ts';
+import { isSame, releaseOf, stableOf } from '../../shared/domain/rollout/releases.ts';
 import { isRevision } from '../../shared/domain/rollout/sync-revision.ts';
 import {
   ALL,
@@ -47,17 +48,20 @@ export function chooseRelease({ status, waves }: WatchedRollout, self: Self): Re
   if (status === undefined) return 'waiting for the controller to start a rollout (status.rollout)';
   if (!isSound(status))
     return 'status.rollout is invalid: check that the controller and the agent have the same version';
-  const { number, phase, stableCommit, stableRevision, commit, revision } = status;
+  const { number, phase } = status;
   const stable = stableOf(status);
-  if (phase === 'RollingBack' || phase === 'RolledBack') return { ...stable, rollout: number };
-  const isSame = commit === stableCommit && revision === stableRevision;
-  const next: Release = { ...currentOf(status), rollout: number };
-  if (phase === 'Complete' && isSame) return next;
+  if (stable && (phase === 'RollingBack' || phase === 'RolledBack')) return { ...stable, rollout: number };
+  const next: Release = { ...releaseOf(status), rollout: number };
+  if (phase === 'Complete' && stable && isSame(status, stable)) return next;
   if (status.plan !== planOf(waves) || status.admission.length !== waves.length + 1) {
     return 'waiting for the controller to admit gateways according to the latest waves of spec.rollout';
   }
   if (!self.labels) return 'the labels of the pod cannot be read, so its wave is unknown';
-  return isAdmitted(status, waves, self.labels, self) ? next : stable;
+  if (isAdmitted(status, waves, self.labels, self)) return next;
+  return (
+    stable ??
+    'waiting for the wave of this gateway; its files remain unchanged, because the last complete release is unknown'
+  );
 }
 
 const isBoundary = (text: string): boolean => text === ALL || text === NO_GATEWAY || /^[0-9a-f]{24}$/.test(text);
@@ -76,32 +80,24 @@ const decisiveSchema = v.object({ number, phase: v.string(), ...current, ...stab
 const previewSchema = v.object({ preview: v.object(current), ...stable });
 
 type Decisive = v.InferOutput<typeof decisiveSchema>;
-type Current = Pick<Decisive, 'commit' | 'ref' | 'revision' | 'release'>;
-type Stable = Pick<Decisive, 'stableCommit' | 'stableRef' | 'stableRevision' | 'stableRelease'>;
 
-/** The release that `status.rollout.preview` names, and the stable one; undefined if none is previewed. */
-export function previewedRelease({ status }: WatchedRollout): { candidate: Release; stable: Release } | undefined {
+/** The release that `status.rollout.preview` names, and the stable one, if it is known; undefined if none is previewed. */
+export function previewedRelease({
+  status,
+}: WatchedRollout): { candidate: Release; stable: Release | undefined } | undefined {
   if (!v.is(previewSchema, status)) return undefined;
-  const candidate = currentOf(status.preview);
+  const candidate = releaseOf(status.preview);
   const stable = stableOf(status);
-  return isNamed(candidate) && isNamed(stable) ? { candidate, stable } : undefined;
+  return isNamed(candidate) && (!stable || isNamed(stable)) ? { candidate, stable } : undefined;
 }
-
-const currentOf = ({ commit, ref, revision, release }: Current): Release => ({ commit, ref, revision, release });
-
-const stableOf = ({ stableCommit, stableRef, stableRevision, stableRelease }: Stable): Release => ({
-  commit: stableCommit,
-  ref: stableRef,
-  revision: stableRevision,
-  release: stableRelease,
-});
 
 const isNamed = ({ commit, revision }: Release): boolean => isCommitHash(commit) && isRevision(revision);
 
 /** Checks whether a valid controller wrote it; other statuses are ignored. */
 function isSound(status: unknown): status is Decisive {
   if (!v.is(decisiveSchema, status)) return false;
-  const areNamed = isNamed(status) && isNamed(stableOf(status));
+  const stable = stableOf(status);
+  const areNamed = isNamed(status) && (!stable || isNamed(stable));
   return areNamed && status.admission.every(({ members, admitted }) => isBoundary(members) && isBoundary(admitted));
 }
 

@@ -9,8 +9,8 @@ export interface PreviewTask {
   revision: string;
   /** The intent to deliver the release, or the problem if it doesn't have the profile. */
   candidate: Intent | string;
-  /** The same for the stable release, which `candidate` is compared with. */
-  stable: Intent | string;
+  /** The same for the stable release, which `candidate` is compared with; undefined if it is unknown. */
+  stable: Intent | string | undefined;
   /** The pod's labels, which the result depends on. */
   labels: ReadonlyMap<string, string>;
 }
@@ -39,14 +39,14 @@ export function judgePreview(
   const { candidate, stable } = releases;
   const { commit, revision } = candidate;
   const views = { rollout, live: viewProfile(spec.sync, profileName), findSync };
-  const [view, before] = [candidate, stable].map((release) => findView(release, views));
-  const isKnown = typeof view === 'object' && typeof before === 'object';
-  if (!labels || !isKnown) return { kind: 'waiting', commit };
+  const view = findView(candidate, views);
+  const before = stable && findView(stable, views);
+  if (!labels || typeof view === 'string' || typeof before === 'string') return { kind: 'waiting', commit };
   const task = {
     commit,
     revision,
     candidate: intentFor(candidate, view, resource),
-    stable: intentFor(stable, before, resource),
+    stable: stable && before && intentFor(stable, before, resource),
     labels,
   };
   return { kind: 'preview', task };

@@ -32,7 +32,7 @@ export interface WatchedResource {
 function earlierCommits({ rollout }: NonNullable<GatewaySync['status']> = {}): string[] {
   if (!rollout) return [];
   const commits = [rollout.stableCommit, ...(rollout.earlierCommits ?? []), rollout.commit];
-  return [...new Set(commits)].filter(isCommitHash);
+  return [...new Set(commits)].filter((commit) => commit !== undefined).filter(isCommitHash);
 }
 
 /** Keeps the fields that the agent uses. */

@@ -79,9 +79,8 @@ function wantedPolicies({ operator }: Survey): string[] {
     const isSet = (variable: string) => settingOf(controller, variable) === 'true';
     const selfSigned = settingOf(controller, 'WEBHOOK_SELF_SIGNED');
     return [
-      ...[`${name}-agent`, `${name}-releases`],
+      ...[`${name}-agent`, `${name}-approvers`, `${name}-releases`],
       ...(isSet('AUTO_BIND_AGENT') ? [`${name}-controller`] : []),
-      ...(isSet('APPROVER_ROLE') ? [`${name}-approvers`] : []),
       ...(isSet('GITHUB_APP') || selfSigned ? [`${name}-secrets`] : []),
       ...(selfSigned ? [selfSigned] : []),
     ];

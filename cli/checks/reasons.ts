@@ -50,7 +50,7 @@ const TODOS: Record<string, string> = {
   Previewing: 'wait: the rollout continues without the missing gateways after spec.rollout.previewTimeout',
   Progressing: 'wait, or check the gateways in the message',
   Soaking: 'wait until the soak time of spec.rollout has passed',
-  AwaitingApproval: 'approve the commit: kubectl stoker approve',
+  AwaitingApproval: 'approve the release: kubectl stoker approve',
   AwaitingWindow: 'wait until the window opens, or change spec.rollout.windows',
   Waiting: 'see the message: a newer commit waits for its preview, an approval, a window, newer agents, or a retry',
   Stopped: 'fix the commit, roll back (kubectl stoker rollback), or retry it (kubectl stoker retry)',

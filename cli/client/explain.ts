@@ -7,10 +7,14 @@ import { Problem, type ProblemCode } from './problem.ts';
 /** Attempted action for messages, such as `list GatewaySyncs in the namespace gateways`. */
 export interface Attempt {
   doing: string;
-  /** Name of the object, if any. */
+  /** Name of the object, if any, and its kind; if omitted, GatewaySync. */
   name?: string;
+  kind?: keyof typeof LISTS;
   namespace?: string | undefined;
 }
+
+/** Commands that list the objects of a kind. */
+const LISTS = { GatewaySync: 'kubectl stoker status -A', SyncRelease: 'kubectl get syncreleases' };
 
 /** Runs an action on the cluster, and converts errors to messages with a remedy. Throws {@link Problem}. */
 export async function attempt<T>(access: Access, what: Attempt, action: () => Promise<T>): Promise<T> {
@@ -24,7 +28,8 @@ export async function attempt<T>(access: Access, what: Attempt, action: () => Pr
 }
 
 /** Converts an API or connection error to a message and a code. */
-function explain(error: unknown, { server, proxy, context }: Access, { doing, name, namespace }: Attempt): Problem {
+function explain(error: unknown, { server, proxy, context }: Access, what: Attempt): Problem {
+  const { doing, name, kind = 'GatewaySync', namespace } = what;
   const as = context ? ` (context ${context})` : '';
   const fail = (message: string, code: ProblemCode) => new Problem(message, code, { cause: error });
   if (isBug(error)) return fail(`cannot ${doing} because of ${bugWords(error)}`, 'Bug');
@@ -47,15 +52,12 @@ function explain(error: unknown, { server, proxy, context }: Access, { doing, na
   if (status === 403) {
     const isOwn = /is forbidden: User /.test(message);
     const help = isOwn
-      ? `request the role ${/patch|change/.test(doing) ? 'edit' : 'view'} there${namespace ? '' : ', or specify a namespace that you can read with --namespace'}`
+      ? `request the role ${roleFor(doing)} there${namespace ? '' : ', or specify a namespace that you can read with --namespace'}`
       : message.replace(/^.*denied request: /s, '');
     return fail(`not allowed to ${doing}: ${help}${isOwn ? as : ''}`, 'Forbidden');
   }
   if (status === 404 && objectName !== undefined && name !== undefined)
-    return fail(
-      `GatewaySync ${name} not found in the namespace ${namespace}: list all with kubectl stoker status -A`,
-      'NotFound',
-    );
+    return fail(`${kind} ${name} not found in the namespace ${namespace}: list all with ${LISTS[kind]}`, 'NotFound');
   if (status === 404)
     return fail(
       `the CRDs of the operator are not installed in this cluster${as}: install the chart, or choose another`,
@@ -68,6 +70,12 @@ function explain(error: unknown, { server, proxy, context }: Access, { doing, na
     );
   if (status === 422) return fail(`the API server rejected the change: ${message}`, 'ChangeRejected');
   return fail(`cannot ${doing}: the API server returned ${status}: ${message}`, 'Unavailable');
+}
+
+/** Returns the role that allows an action. The name of the one for approvals depends on the release of the chart. */
+function roleFor(doing: string): string {
+  if (doing.startsWith('approve')) return '…-approvers';
+  return /patch|change/.test(doing) ? 'edit' : 'view';
 }
 
 /** Where users report bugs. */

@@ -1,6 +1,7 @@
 import type { V1ContainerState, V1Pod } from '@kubernetes/client-node';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS, RELEASE_LABELS } from '../../shared/api/names.ts';
+import type { SyncRelease } from '../../shared/api/sync-release.ts';
 import { type StoredRelease, storedReleaseOf } from '../../shared/domain/rollout/stored-release.ts';
 import { unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import { DEFAULT_TIMEOUT_MS, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
@@ -70,6 +71,13 @@ export function getGatewaySync(access: Access, name: string, timeoutMs = DEFAULT
   return attempt(access, what, async () =>
     withCommands(await client.getAs(gatewaySyncPath(namespace, name), { timeoutMs })),
   );
+}
+
+/** Reads a SyncRelease. Throws `Problem`. */
+export function getRelease(access: Access, name: string): Promise<SyncRelease> {
+  const { client, namespace } = access;
+  const what = { doing: `read SyncReleases in the namespace ${namespace}`, kind: 'SyncRelease', name } as const;
+  return attempt(access, { ...what, namespace }, () => client.getAs(syncReleasePath(namespace, name)));
 }
 
 /**

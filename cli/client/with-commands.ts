@@ -3,11 +3,12 @@ import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { shellWord } from '../../shared/domain/text/shell-quote.ts';
 
-/** An annotation in a message, such as `set sync.io/approve: 3f2a…`, with a remark about it, such as `(now 91fd…)`. */
-const ORDER =
-  /(set )?(?:the annotation )?\b(sync\.io\/(?:approve|rollback|retry-rollout))(?![\w-])(?:: ([\w./-]*\w))?(?: \((?:now|remove) [^)]*\))?/g;
+/** An annotation in a message, such as `set sync.io/retry-rollout: 3f2a…`. */
+const ORDER = /(set )?(?:the annotation )?\b(sync\.io\/(?:rollback|retry-rollout))(?![\w-])(?:: ([\w./-]*\w))?/g;
+/** The release to approve in a message. */
+const APPROVAL = /\bapprove the SyncRelease [\w.-]*\w/g;
 
-/** Replaces annotations in all messages of the controller, for every view, by the commands that set them. */
+/** Replaces annotations and approvals in all messages of the controller, for every view, by the commands for them. */
 export function withCommands(gatewaySync: GatewaySync): GatewaySync {
   const { metadata, status } = gatewaySync;
   if (!status) return gatewaySync;
@@ -23,15 +24,16 @@ export function withCommands(gatewaySync: GatewaySync): GatewaySync {
   return { ...gatewaySync, status: { ...status, ...withoutUndefined(reworded) } };
 }
 
-/** Replaces annotations in a message by the commands that set them. */
+/** Replaces annotations and approvals in a message by the commands for them. */
 export const inCommands = (message: string, name: string): string =>
-  message.replace(ORDER, (_, isOrder: string | undefined, annotation: string, value: string | undefined) => {
-    const command = commandFor(annotation, { name, value });
-    return isOrder ? `run ${command}` : command;
-  });
+  message
+    .replace(APPROVAL, `run kubectl stoker approve ${name}`)
+    .replace(ORDER, (_, isOrder: string | undefined, annotation: string, value: string | undefined) => {
+      const command = commandFor(annotation, { name, value });
+      return isOrder ? `run ${command}` : command;
+    });
 
 function commandFor(annotation: string, { name, value }: { name: string; value: string | undefined }): string {
-  if (annotation === ROLLOUT_ANNOTATIONS.approve) return `kubectl stoker approve ${name}`;
   if (annotation === ROLLOUT_ANNOTATIONS.retry) return `kubectl stoker retry ${name}`;
   const to = value === undefined || value === 'previous' ? '' : ` --to ${shellWord(value)}`;
   return `kubectl stoker rollback ${name}${to}`;

@@ -2,7 +2,7 @@ import { connect } from '../client/connect.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { getGatewaySync, listReleases } from '../client/read.ts';
 import { accessArgs, formatOf, makeCommand, outputArgs } from '../command-support/command.ts';
-import { type HistoryView, historyView } from '../fleet/history.ts';
+import { approversIn, type HistoryView, historyView } from '../fleet/history.ts';
 import { shortCommit } from '../fleet/messages.ts';
 import { drawData } from '../terminal/data.ts';
 import { inkFor } from '../terminal/ink.ts';
@@ -16,6 +16,7 @@ const COLUMNS: Column[] = [
   { title: 'REF' },
   { title: 'COMMIT' },
   { title: 'COMPLETE', dropped: 3 },
+  { title: 'APPROVED BY', dropped: 4 },
   { title: 'NOTE', dropped: 1 },
 ];
 
@@ -24,7 +25,7 @@ export const history = makeCommand({
   name: 'history',
   summary: 'List the releases, and those that you can roll back to',
   details: [
-    'Lists the SyncReleases of a GatewaySync, newest number first. A release is a commit with the spec.sync that belongs to it. You can roll back to each release that all gateways had: its result is Complete, or the column COMPLETE has a time. The note `current` marks the release that the gateways have or, during a rollout, the one that they had before it.',
+    'Lists the SyncReleases of a GatewaySync, newest number first. A release is a commit with the spec.sync that belongs to it. You can roll back to each release that all gateways had: its result is Complete, or the column COMPLETE has a time. The note `current` marks the release that the gateways have or, during a rollout, the one that they had before it. The column APPROVED BY lists the users who approved the release, with the wave if they approved only that one.',
     'The controller keeps the number of complete releases in spec.history, 10 by default. Requires spec.rollout, and permission to list SyncReleases, which the role view includes.',
   ],
   examples: [{ line: 'history plant -n gateways', does: 'Find a number for kubectl stoker rollback plant --to' }],
@@ -62,12 +63,16 @@ export const history = makeCommand({
   },
 });
 
-const rowOf = ({ number, phase, result, ref, commit, completedAt, isStable }: HistoryView, now: number): Cell[] => [
-  `${number}`,
-  phase,
-  result,
-  ref === commit ? '' : ref,
-  shortCommit(commit),
-  completedAt && `${ageOf(completedAt, now)} ago`,
-  isStable ? { text: 'current', colour: 'green' } : '',
-];
+function rowOf(item: HistoryView, now: number): Cell[] {
+  const { number, phase, result, ref, commit, completedAt, isStable } = item;
+  return [
+    `${number}`,
+    phase,
+    result,
+    ref === commit ? '' : ref,
+    shortCommit(commit),
+    completedAt && `${ageOf(completedAt, now)} ago`,
+    approversIn(item),
+    isStable ? { text: 'current', colour: 'green' } : '',
+  ];
+}

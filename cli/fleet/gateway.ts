@@ -105,7 +105,8 @@ function inRollout(
   if (placed.isAdmitted) return report?.verification === 'Running' ? 'it is being verified' : undefined;
   const { phase, wave: current, admission, commit } = rollout;
   const own = admission[placed.wave]?.wave;
-  if (phase === 'Stopped') return `the rollout stopped: it keeps ${shortCommit(rollout.stableCommit)}`;
+  if (phase === 'Stopped')
+    return `the rollout stopped: it keeps ${rollout.stableCommit ? shortCommit(rollout.stableCommit) : 'its files'}`;
   if (phase === 'Previewing') {
     const isPreviewed = report?.preview?.commit === commit;
     return isPreviewed ? 'the previews of other gateways' : `its preview of ${shortCommit(commit)}`;

@@ -21,15 +21,17 @@ export interface HistoryView extends Pick<StoredRelease, 'number' | 'phase' | 'r
   isStable: boolean;
   /** `kubectl stoker rollback --to` accepts it. */
   canGoBack: boolean;
+  /** Approvals by users, the oldest first; omitted if there are none. */
+  approvals?: StoredRelease['approvals'];
 }
 
 /** Returns the releases of a GatewaySync, newest first. */
 export function historyView(gatewaySync: GatewaySync, releases: readonly StoredRelease[]): HistoryView[] {
   const { rollout } = gatewaySync.status ?? {};
   return newestFirst(releasesOf(gatewaySync, releases)).map((each) => {
-    const { release, number, phase, result, ref, commit, completedAt } = each;
+    const { release, number, phase, result, ref, commit, approvals, completedAt } = each;
     const isStable = release === rollout?.stableRelease;
-    const isOther = rollout !== undefined && !isStable && !isSame(each, stableOf(rollout));
+    const isOther = rollout !== undefined && !isStable && !isSame(each, stableOf(rollout) ?? {});
     return withoutUndefined({
       number,
       name: release,
@@ -40,8 +42,14 @@ export function historyView(gatewaySync: GatewaySync, releases: readonly StoredR
       completedAt: completedAt === undefined ? undefined : new Date(completedAt).toISOString(),
       isStable,
       canGoBack: isOther && isComplete(each),
+      approvals,
     });
   });
+}
+
+/** Lists the users who approved a release, with the waves if they approved only these. */
+export function approversIn({ approvals = [] }: Pick<HistoryView, 'approvals'>): string {
+  return [...new Set(approvals.map(({ by, wave }) => (wave === undefined ? by : `${by} (${wave})`)))].join(', ');
 }
 
 const releasesOf = ({ metadata }: GatewaySync, releases: readonly StoredRelease[]): StoredRelease[] =>
@@ -68,15 +76,15 @@ export function wayBackTo(gatewaySync: GatewaySync, to: string, releases: readon
   const stable = stableOf(rollout);
   const target = rollbackTarget(value, { rollout, completed: completedIn(own) });
   if (target) {
-    const isForward = numberOf(target, name) > numberOf(stable, name);
+    const isForward = numberOf(target, name) > numberOf(stable ?? {}, name);
     return { kind: 'way', way: { value, target, isForward } };
   }
   const found = own.find(({ release }) => release === value);
-  if (value === stable.release || (found && isSame(found, stable))) return { kind: 'current' };
+  if (stable && (value === stable.release || (found && isSame(found, stable)))) return { kind: 'current' };
   return { kind: found ? 'incomplete' : 'unknown' };
 }
 
-const numberOf = ({ release = '' }: Release, crName: string): number => releaseNumber(release, crName) ?? 0;
+const numberOf = ({ release = '' }: Partial<Release>, crName: string): number => releaseNumber(release, crName) ?? 0;
 
 /** Formats a release: `release 12 (c0ffee11, v1.2.3)`, or only its commit if it has no number yet. */
 export function releaseWords({ metadata }: GatewaySync, release: Release): string {

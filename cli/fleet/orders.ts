@@ -1,12 +1,19 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { canRetry, isInProgress, type ReleaseName } from '../../shared/domain/rollout/releases.ts';
+import {
+  canRetry,
+  isInProgress,
+  isSame,
+  type ReleaseContent,
+  releaseOf,
+} from '../../shared/domain/rollout/releases.ts';
 import { shortCommit } from './messages.ts';
 
 /** Returns the release that waits or will wait for approval; undefined if none is being rolled out. */
-export function toApprove(rollout: RolloutStatus): ReleaseName | undefined {
-  const { nextCommit, nextRevision = '', commit, revision } = rollout;
-  if (nextCommit) return { commit: nextCommit, revision: nextRevision };
-  return isInProgress(rollout) ? { commit, revision } : undefined;
+export function toApprove(rollout: RolloutStatus): (ReleaseContent & { release?: string | undefined }) | undefined {
+  const { nextCommit, nextRevision = '', nextRelease, preview } = rollout;
+  if (!nextCommit) return isInProgress(rollout) ? releaseOf(rollout) : undefined;
+  const next = { commit: nextCommit, revision: nextRevision, release: nextRelease };
+  return preview && isSame(preview, next) ? { ...next, ref: preview.ref } : next;
 }
 
 /** Returns the commit that was stopped or rolled back and can be retried, or undefined. */

@@ -1,6 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
-import { canRetry, isEntryOf } from '../../shared/domain/rollout/releases.ts';
+import { canRetry, isEntryOf, isSame, type ReleaseContent } from '../../shared/domain/rollout/releases.ts';
 import { parseDuration } from '../../shared/domain/text/duration.ts';
 import { shortCommit } from './messages.ts';
 import { isBackwards } from './waves.ts';
@@ -36,7 +36,7 @@ const pending = (commit: string, rollout: RolloutStatus): Candidate => ({
 
 /** Explains why the newest commit has no preview. */
 function newestIn(rollout: RolloutStatus, lastSyncCommit: string | undefined): Candidate {
-  const { phase, commit, nextCommit, stableCommit } = rollout;
+  const { phase, commit, nextCommit, stableCommit = '' } = rollout;
   if (nextCommit) return pending(nextCommit, rollout);
   if (isBackwards(rollout))
     return settled(`no commit waits: the gateways were rolled back to ${shortCommit(stableCommit)}`);
@@ -97,13 +97,12 @@ export function isWaitOver(gatewaySync: GatewaySync, commit: string): boolean {
 
 const isOver = ({ endedAt, reported, total }: RolloutPreview): boolean => endedAt !== undefined || reported >= total;
 
-/** Returns why the changes of a commit that waits can't be approved yet: the wait for its previews isn't over. */
-export function whyUnpreviewed({ spec, status: { rollout } = {} }: GatewaySync, commit: string): string | undefined {
-  if (!rollout || hasPreviewsOff(spec)) return undefined;
-  const { preview, nextCommit, phase } = rollout;
-  if (preview?.commit === commit)
-    return isOver(preview)
-      ? undefined
-      : `is still being previewed: ${preview.reported} of ${preview.total} gateways have reported their changes`;
-  return nextCommit === commit || phase === 'Previewing' ? whyPending(rollout) : undefined;
+/** Explains why a release that waits can't be approved yet. */
+export function whyUnpreviewed(rollout: RolloutStatus, release: ReleaseContent): string {
+  const { preview } = rollout;
+  if (!preview || !isSame(preview, release)) return whyPending(rollout);
+  const { reported, total } = preview;
+  return reported === 0
+    ? 'is still being previewed: no gateway has reported its changes yet'
+    : `is still being previewed: ${reported} of ${total} gateways have reported their changes`;
 }

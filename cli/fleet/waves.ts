@@ -118,7 +118,7 @@ export function lookOf(
   const verdict = report?.rollout === rollout.number ? verdictOf(report) : 'busy';
   const hasFailed = rollout.failures?.includes(podName) ?? false;
   if (isBackwards(rollout)) {
-    const isStable = report?.commit === rollout.stableCommit && report.revision === rollout.stableRevision;
+    const isStable = report?.commit === rollout.stableCommit && report?.revision === rollout.stableRevision;
     if (hasFailed) return isStable && verdict === 'well' ? 'old' : 'failed';
     return isStable ? 'old' : 'onItsWay';
   }

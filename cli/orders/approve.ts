@@ -1,9 +1,16 @@
-import { createHash } from 'node:crypto';
+import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
-import { hasUnfinished, isSame } from '../../shared/domain/rollout/releases.ts';
-import { syncRevision } from '../../shared/domain/rollout/sync-revision.ts';
+import {
+  appliesTo,
+  changesToApprove,
+  covers,
+  EVERY_CHANGE,
+  isApprovalOf,
+  shortDigest,
+} from '../../shared/domain/rollout/approvals.ts';
+import { isSame } from '../../shared/domain/rollout/releases.ts';
+import type { NewApproval } from '../client/approve-release.ts';
 import { Problem } from '../client/problem.ts';
 import type { Beyond } from '../fleet/beyond.ts';
 import { addressOf } from '../fleet/names.ts';
@@ -11,114 +18,105 @@ import { toApprove } from '../fleet/orders.ts';
 import { planOfPreview } from '../fleet/plan.ts';
 import { hasPreviewsOff, whyUnpreviewed } from '../fleet/plan-candidate.ts';
 import type { PlanView } from '../fleet/plan-view.ts';
-import { effectOf } from '../fleet/plan-words.ts';
+import { describeApproval } from './describe-approval.ts';
 import type { OrderEffect } from './order-effect.ts';
 import { rolloutOf } from './rollout-of.ts';
 
-/** Returns the effect of an approval; with `wanted`, only of this commit. Throws `Problem`. */
-export function effectOfApproval(
-  gatewaySync: GatewaySync,
-  wanted: string | undefined,
-  beyond: Beyond = {},
-): OrderEffect {
-  const { metadata, spec } = gatewaySync;
-  const address = addressOf(gatewaySync);
+/** The commit that is expected, and the wave that is approved; if omitted, any commit, and all waves with approval. */
+interface Approving {
+  commit?: string | undefined;
+  wave?: string | undefined;
+}
+
+/** Returns the effect of an approval. Throws `Problem`. */
+export function effectOfApproval(gatewaySync: GatewaySync, expected: Approving = {}, beyond: Beyond = {}): OrderEffect {
   const rollout = rolloutOf(gatewaySync);
-  const release = toApprove(rollout);
-  if (release === undefined)
-    throw new Problem(`${address} has no commit to approve: its rollout is ${rollout.summary}`, 'NothingToDo');
-  const { commit, revision } = release;
-  if (wanted !== undefined && commit !== wanted)
-    throw new Problem(`nothing was approved: the rollout is for ${commit}, not ${wanted}`, 'NothingToDo');
-  const waves = (spec.rollout?.waves ?? []).filter(({ approval }) => approval).map(({ name }) => name);
-  if (waves.length === 0) throw new Problem(`no wave of ${address} has approval: true`, 'NothingToDo');
-  const value = `${commit}/${revision}`;
-  const isApproved = metadata.annotations?.[ROLLOUT_ANNOTATIONS.approve] === value;
-  const cause = isApproved ? whyOutdated(rollout, value) : undefined;
-  const isOld = cause !== undefined;
-  if (isApproved && !isOld) return { kind: 'done', says: `${commit} is already approved for ${address}.` };
-  const why = whyUnpreviewed(gatewaySync, commit) ?? whyUnseen(gatewaySync, revision);
-  if (why !== undefined) throw new Problem(`nothing was approved: ${commit} ${why}`, 'NotPreviewed');
-  const ref = commit === rollout.commit && rollout.ref !== commit ? ` (${rollout.ref})` : '';
-  const { preview } = rollout;
-  const view = preview && isSame(preview, release) ? planOfPreview(gatewaySync, preview, beyond) : undefined;
+  const release = releaseIn(gatewaySync, rollout, expected);
+  const waves = wavesIn(gatewaySync, expected);
+  const changes = changesToApprove(release, rollout, { hasPreviews: !hasPreviewsOff(gatewaySync.spec) });
+  if (changes === undefined) throw unapproved(release.release, whyUnpreviewed(rollout, release));
+  const { release: name, commit, revision } = release;
+  const approval = { release: name, commit, revision, wave: expected.wave, changes };
+  const target = `${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')}`;
+  const label = `${addressOf(gatewaySync)}: ${labelOf(release)}`;
+  const preview = rollout.preview && isSame(rollout.preview, release) ? rollout.preview : undefined;
+  const approvers = approversOf(approval, preview, { gatewaySync, beyond });
+  if (approvers.length > 0)
+    return { kind: 'done', says: `${label} is already approved for ${target} by ${approvers.join(', ')}.` };
+  const plan = preview && { preview, view: planOfPreview(gatewaySync, preview, beyond) };
+  if (plan && hasUnnoted(plan.view, plan.preview))
+    throw unapproved(release.release, 'has other changes by now, which the controller has not noted yet; try again');
   return {
-    kind: 'change',
-    says: `${address}: ${commit}${ref} goes to ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done${spec.rollout?.windows?.length ? ' and a window is open' : ''}.${isOld ? ` The earlier approval predates ${cause}.` : ''}${preview && view ? effectIn(view, preview) + stopText(gatewaySync, view) : ` No gateway has a preview of it${hasPreviewsOff(spec) ? ', because previews are off' : ''}: its changes are unknown.`}`,
-    change: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: value } },
-    about: [...waves, view ? fingerprintOf(view) : 'no plan'],
-    ...(isOld && { before: { annotation: ROLLOUT_ANNOTATIONS.approve, isGone } }),
+    kind: 'approval',
+    says: `${label} goes to ${target} ${describeApproval(gatewaySync, plan, beyond)}`,
+    approval,
+    about: [...waves, ...(plan ? subjectsOf(plan.view) : [])],
   };
 }
 
-const isGone = ({ status }: GatewaySync): boolean => status?.rollout?.handled?.approve === undefined;
+const unapproved = (what: string, why: string) => new Problem(`nothing was approved: ${what} ${why}`, 'NotPreviewed');
 
-function effectIn(view: PlanView, { reported }: RolloutPreview): string {
-  return ` According to the previews, it ${effectOf(view.counts)}.${gapIn(view, reported)}`;
+type NamedRelease = NonNullable<ReturnType<typeof toApprove>> & { release: string };
+
+function releaseIn(gatewaySync: GatewaySync, rollout: RolloutStatus, { commit: wanted }: Approving): NamedRelease {
+  const release = toApprove(rollout);
+  if (release === undefined)
+    throw new Problem(
+      `${addressOf(gatewaySync)} has no release to approve: its rollout is ${rollout.summary}`,
+      'NothingToDo',
+    );
+  const { commit, release: name } = release;
+  if (wanted !== undefined && commit !== wanted)
+    throw new Problem(`nothing was approved: the rollout is for ${commit}, not ${wanted}`, 'NothingToDo');
+  if (name === undefined) throw unapproved(commit, 'has no SyncRelease yet: try again');
+  return { ...release, release: name };
 }
 
-/** Warns of a commit that can't be delivered while gateways have another unfinished one. */
-function stopText({ spec, status }: GatewaySync, { commit, counts }: PlanView): string {
-  const { rollout } = status ?? {};
-  if (!rollout || counts.failing === 0 || spec.rollout?.previewFailures === 'Ignore') return '';
-  if (commit === rollout.commit || rollout.phase === 'RollingBack' || !hasUnfinished(rollout)) return '';
-  return ` So its rollout stops as soon as it begins, and all gateways return to ${rollout.stableCommit}.`;
+const labelOf = ({ release: name, commit, ref = commit }: NamedRelease): string =>
+  `${name} (${ref === commit ? commit : `${commit}, ${ref}`})`;
+
+/** Returns the names of the waves that an approval is for. */
+function wavesIn(gatewaySync: GatewaySync, { wave: wanted }: Approving): string[] {
+  const { waves = [] } = gatewaySync.spec.rollout ?? {};
+  const names = waves.filter(({ approval }) => approval).map(({ name }) => name);
+  const address = addressOf(gatewaySync);
+  if (names.length === 0) throw new Problem(`no wave of ${address} has approval: true`, 'NothingToDo');
+  if (wanted === undefined) return names;
+  if (names.includes(wanted)) return [wanted];
+  throw new Problem(
+    `${address} has no wave ${wanted} with approval: true: choose one of ${names.join(', ')}`,
+    'InvalidArguments',
+  );
 }
 
-/** Describes which changes are unknown; `reported` is the number of gateways at the end of the preview. */
-function gapIn({ counts, skipped }: PlanView, reported: number): string {
-  const { total, missing } = coverageOf(counts);
-  const isUnknown =
-    reported + counts.changed + counts.failing + counts.unchanged === 0 && !skipped.some(({ isFailure }) => isFailure);
-  if (isUnknown) return ' No gateway has reported its changes, so the approval covers every change of this commit.';
-  return missing > 0 ? ` Only ${total - missing} of ${total} gateways have reported their changes.` : '';
+/** Returns the users whose approvals already cover these changes, or will once the controller has noted them. */
+function approversOf(
+  approval: NewApproval,
+  preview: RolloutPreview | undefined,
+  { gatewaySync: { metadata, status }, beyond }: { gatewaySync: GatewaySync; beyond: Beyond },
+): string[] {
+  const { release, wave, changes } = approval;
+  const stored = beyond.releases?.find(
+    (each) => each.namespace === metadata.namespace && each.release === release && isSame(each, approval),
+  );
+  const equal = (stored?.approvals ?? []).filter((each) => appliesTo(each, wave) && each.changes === changes);
+  const noted = (status?.rollout?.approvals ?? []).filter(
+    (each) => isApprovalOf(each, approval) && appliesTo(each, wave),
+  );
+  const approved = noted.flatMap(({ digests }) => digests);
+  const isCovered = covers(approved, preview?.digests ?? [EVERY_CHANGE]);
+  return [...new Set([...equal, ...(isCovered ? noted : [])].map(({ by }) => by))];
 }
 
-const coverageOf = ({ gateways, skipped, silent }: PlanView['counts']) => ({
-  total: gateways - skipped,
-  missing: silent,
-});
+/** Checks whether gateways report changes that an approval wouldn't be about, unless the status has no room for them. */
+function hasUnnoted({ groups }: PlanView, { digests = [] }: RolloutPreview): boolean {
+  if (digests.includes(EVERY_CHANGE) || digests.length >= BOUNDS.digests - 1) return false;
+  return groups.some(({ digest }) => !digests.includes(shortDigest(digest)));
+}
 
-/**
- * Identifies the changes that a user approves: those that gateways report, and how many have not reported. The numbers
- * of gateways with the same changes aren't part of it, unless only the numbers are known.
- */
-function fingerprintOf({ groups, failing, skipped, counts }: PlanView): string {
-  const { total, missing } = coverageOf(counts);
+/** Returns the parts of a plan that a user confirms. The number of gateways isn't one: it changes all the time. */
+function subjectsOf({ groups, failing, skipped }: PlanView): string[] {
   const changes = groups.map(({ gateways: _, ...each }) => JSON.stringify(each)).sort();
   const failures = [...failing, ...skipped.filter(({ isFailure }) => isFailure)].map(({ why }) => why).sort();
-  const isKnown = groups.length + failures.length > 0;
-  const parts = [
-    changes,
-    failures,
-    missing > 0 && [total, missing],
-    !isKnown && [counts.changed, counts.files, counts.failing],
-  ];
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
-}
-
-/** Returns why the status may not show what would be approved. */
-function whyUnseen({ spec, status }: GatewaySync, revision: string): string | undefined {
-  if (spec.paused)
-    return 'waits while the resource is paused, so its preview may be outdated: run kubectl stoker resume';
-  const { preview } = status?.rollout ?? {};
-  const isCurrent = revision === syncRevision(spec.sync) && (preview?.revision ?? revision) === revision;
-  return isCurrent
-    ? undefined
-    : 'is shown with another spec.sync than the current one; wait for its preview, or undo the edit';
-}
-
-/** Why an approval of the same commit doesn't apply. */
-export const CAUSES = {
-  previews: 'a change of spec.rollout.previewTimeout',
-  changes: 'other changes that gateways reported',
-};
-
-/** Returns why the handled approval doesn't apply. */
-function whyOutdated({ handled = {}, waitsFor, preview }: RolloutStatus, value: string) {
-  const { approve, approvedDigests } = handled;
-  if (approve !== value || waitsFor !== 'Approval') return undefined;
-  if (!preview) return CAUSES.previews;
-  // Without digests, the approval waits for the first report.
-  return approvedDigests ? CAUSES.changes : undefined;
+  return [...changes, ...failures];
 }

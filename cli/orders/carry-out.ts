@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import type { ObjectMeta } from '../../shared/api/object-meta.ts';
+import { approveRelease } from '../client/approve-release.ts';
 import type { Access } from '../client/connect.ts';
-import { type Change, isConflict, patchGatewaySync } from '../client/patch.ts';
+import { isConflict, patchGatewaySync } from '../client/patch.ts';
 import { Problem } from '../client/problem.ts';
 import { getGatewaySync } from '../client/read.ts';
 import type { Beyond } from '../fleet/beyond.ts';
-import { agreementOf, type EffectOf, type OrderChange } from './order-effect.ts';
+import { agreementOf, type EffectOf, type OrderChange, type ReleaseApproval } from './order-effect.ts';
 
 /** A confirmed change: see {@link agreementOf}. */
 export interface Order {
@@ -24,29 +26,37 @@ const POLL_MS = 200;
 
 /** Makes exactly the confirmed change, even if the resource has changed in the meantime, or none. Throws `Problem`. */
 export async function carryOut(access: Access, order: Order): Promise<void> {
-  const { before } = await write(access, order, makeRoom);
+  const effect = await write(access, order, makeRoom);
+  const before = beforeOf(effect);
   if (before) await untilNoticed(access, order.name, before);
-  await write(access, order, ({ change }) => (typeof change === 'function' ? change(access.serverTime()) : change));
+  await write(access, order, writeEffect);
 }
 
-/** Removes a handled annotation. It can be set again only after the controller has seen the removal. */
-const makeRoom = ({ before }: OrderChange): Change | undefined =>
-  before && { annotations: { [before.annotation]: null } };
+/** Writes a part of a confirmed effect on the resource that was read. */
+type Write = (access: Access, effect: Confirmed, metadata: ObjectMeta) => Promise<unknown>;
+type Confirmed = OrderChange | ReleaseApproval;
 
-/** Writes the change if there is one, and returns the effect. */
-async function write(
-  access: Access,
-  order: Order,
-  changeOf: (now: OrderChange) => Change | undefined,
-): Promise<OrderChange> {
+const beforeOf = (effect: Confirmed) => (effect.kind === 'change' ? effect.before : undefined);
+
+/** Removes a handled annotation. It can be set again only after the controller has seen the removal. */
+const makeRoom: Write = async (access, effect, metadata) => {
+  const before = beforeOf(effect);
+  if (before) await patchGatewaySync(access, metadata, { annotations: { [before.annotation]: null } });
+};
+
+const writeEffect: Write = (access, effect, metadata) => {
+  if (effect.kind === 'approval') return approveRelease(access, effect.approval);
+  const { change } = effect;
+  return patchGatewaySync(access, metadata, typeof change === 'function' ? change(access.serverTime()) : change);
+};
+
+/** Writes a part of the effect, and returns the effect. */
+async function write(access: Access, order: Order, put: Write): Promise<Confirmed> {
   for (let tries = 1; ; tries++) {
     const gatewaySync = await getGatewaySync(access, order.name);
     const now = confirmedEffect(gatewaySync, order, await order.read?.(gatewaySync));
-    const change = changeOf(now);
-    if (!change) return now;
-    const { resourceVersion } = gatewaySync.metadata;
     try {
-      await patchGatewaySync(access, { name: order.name, resourceVersion }, change);
+      await put(access, now, gatewaySync.metadata);
       return now;
     } catch (error) {
       if (!isConflict(error) || tries === TRIES) throw error;
@@ -55,11 +65,7 @@ async function write(
 }
 
 /** Returns the effect. Throws `Problem` if it differs from the confirmed one. */
-function confirmedEffect(
-  gatewaySync: GatewaySync,
-  { effectOf, agreed }: Order,
-  beyond: Beyond | undefined,
-): OrderChange {
+function confirmedEffect(gatewaySync: GatewaySync, { effectOf, agreed }: Order, beyond: Beyond | undefined): Confirmed {
   const now = effectOf(gatewaySync, beyond);
   if (now.kind === 'done' || agreementOf(now) !== agreed)
     throw new Problem(

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
+import type { NewApproval } from '../client/approve-release.ts';
 import type { Change } from '../client/patch.ts';
 import type { Beyond } from '../fleet/beyond.ts';
 import { addressOf } from '../fleet/names.ts';
@@ -8,7 +9,7 @@ import { addressOf } from '../fleet/names.ts';
 /** Effect of an order on the current resource. */
 export type OrderEffect =
   /** No change is needed. */
-  { kind: 'done'; says: string } | OrderChange;
+  { kind: 'done'; says: string } | OrderChange | ReleaseApproval;
 
 export interface OrderChange {
   kind: 'change';
@@ -22,17 +23,28 @@ export interface OrderChange {
   before?: { annotation: string; isGone: (gatewaySync: GatewaySync) => boolean };
 }
 
-/** Returns the effect of an order. Throws `Problem` if it has none. An approval is about what the gateways report. */
+/** An approval, which is written into a SyncRelease. */
+export interface ReleaseApproval extends Pick<OrderChange, 'says' | 'about'> {
+  kind: 'approval';
+  approval: NewApproval;
+}
+
+/** Returns the effect of an order. Throws `Problem` if it has none. The effect of an approval depends on the reports. */
 export type EffectOf = (gatewaySync: GatewaySync, beyond?: Beyond) => OrderEffect;
 
 /**
  * Returns a digest of a confirmed change. The description isn't part of it: two commits can look the same in it, and
  * numbers of gateways change all the time. A digest limits the length, and hides data from the page.
  */
-export const agreementOf = ({ change, about }: OrderChange): string =>
+export const agreementOf = (effect: OrderChange | ReleaseApproval): string =>
   createHash('sha256')
-    .update(JSON.stringify([typeof change === 'function' ? {} : change, about]))
+    .update(JSON.stringify([contentOf(effect), effect.about]))
     .digest('hex');
+
+function contentOf(effect: OrderChange | ReleaseApproval): object {
+  if (effect.kind === 'approval') return effect.approval;
+  return typeof effect.change === 'function' ? {} : effect.change;
+}
 
 /**
  * Returns the effect of an annotation that is handled once. If it's pending, no change is needed; if it was handled

@@ -20,7 +20,7 @@ export interface Rollback {
 export function effectOfRollback(gatewaySync: GatewaySync, rollback: Rollback): OrderEffect {
   const rollout = rolloutOf(gatewaySync);
   const { value, target, isForward } = findWay(gatewaySync, rollback);
-  const stable = stableOf(rollout);
+  const stable = stableOf(rollout) ?? releaseOf(rollout);
   const isStopped = isStoppedEarly(rollout);
   const wordsOf = (release: typeof stable) => releaseWords(gatewaySync, release);
   if (isStopped && isSame(target, stable))

@@ -108,7 +108,8 @@ export class Board {
   /** Returns what has changed since the page has last received it. */
   #detailsFor({ namespace, name }: { namespace: string; name: string }, seen: Seen): Partial<Update> {
     const touched = this.#entries.get(`${namespace}/${name}`)?.touched;
-    if (touched === seen.touched && seen.detail !== '') return {};
+    // A GatewaySync without an entry is new, or deleted.
+    if (touched !== undefined && touched === seen.touched) return {};
     const started = performance.now();
     const gatewaySync = this.#mirror.gatewaySyncs.get(namespace)?.get(name);
     const found = gatewaySync && detailOf(gatewaySync, this.#mirror.beyond(namespace));

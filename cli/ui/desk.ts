@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { BOUNDS } from '../../shared/api/bounds.ts';
-import { GATEWAY_SYNC, GROUP } from '../../shared/api/group.ts';
+import { GATEWAY_SYNC, GROUP, SYNC_RELEASE } from '../../shared/api/group.ts';
 import { isNamespaceName, isObjectName } from '../../shared/domain/kubernetes/object-name.ts';
 import type { Access } from '../client/connect.ts';
 import { placeOf } from '../client/connect.ts';
@@ -35,6 +35,14 @@ export type Proposal =
   | { kind: 'done'; says: string; place: string }
   /** The page returns `agreed` with the order, and shows the plan of a commit to approve. */
   | { kind: 'change'; says: string; place: string; agreed: string; plan?: PlanSummary };
+
+/** Permissions of the caller in a namespace. */
+export interface Rights {
+  /** Permission to patch GatewaySyncs. */
+  mayChange: boolean;
+  /** Permission to patch SyncReleases, which is required to approve them. */
+  mayApprove: boolean;
+}
 
 /** Runs commands for the page, with the same messages and permissions. */
 export class Desk {
@@ -77,10 +85,18 @@ export class Desk {
     return trace ? { trace } : {};
   }
 
-  /** Checks whether the caller can change GatewaySyncs of a namespace. Throws `Problem`. */
-  async rights(place: unknown): Promise<{ may: boolean }> {
+  /** Checks whether the caller can change GatewaySyncs of a namespace, and approve releases. Throws `Problem`. */
+  async rights(place: unknown): Promise<Rights> {
     const { namespace } = parse(placeSchema, place);
-    const resourceAttributes = { group: GROUP, resource: GATEWAY_SYNC.plural, verb: 'patch', namespace };
+    const [mayChange, mayApprove] = await Promise.all([
+      this.#mayPatch(GATEWAY_SYNC.plural, namespace),
+      this.#mayPatch(SYNC_RELEASE.plural, namespace),
+    ]);
+    return { mayChange, mayApprove };
+  }
+
+  async #mayPatch(resource: string, namespace: string): Promise<boolean> {
+    const resourceAttributes = { group: GROUP, resource, verb: 'patch', namespace };
     const body = {
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SelfSubjectAccessReview',
@@ -90,7 +106,7 @@ export class Desk {
     const { status } = await attempt(this.#access, { doing: 'check your permissions', namespace }, () =>
       this.#access.client.create<{ status: { allowed: boolean } }>(path, body),
     );
-    return { may: status.allowed };
+    return status.allowed;
   }
 
   #in(namespace: string): Access {

@@ -24,7 +24,7 @@ export interface Offer {
 export function effectOfVerb(verb: Verb, to?: string | undefined): EffectOf {
   const effects: Record<Verb, EffectOf> = {
     sync: effectOfSync,
-    approve: (gatewaySync, beyond) => effectOfApproval(gatewaySync, undefined, beyond),
+    approve: (gatewaySync, beyond) => effectOfApproval(gatewaySync, {}, beyond),
     pause: effectOfPause,
     resume: effectOfResume,
     rollback: (gatewaySync, beyond) =>
@@ -41,7 +41,7 @@ export const offersOf = (gatewaySync: GatewaySync, { releases }: Pick<Beyond, 'r
 function offerOf(verb: Verb, gatewaySync: GatewaySync, beyond: Beyond): Offer {
   try {
     const { kind, says } = effectOfVerb(verb)(gatewaySync, beyond);
-    return { verb, canBegin: kind === 'change', says };
+    return { verb, canBegin: kind !== 'done', says };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     return { verb, canBegin: false, says: error.message };

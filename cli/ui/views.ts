@@ -1,11 +1,12 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import type { StoredRelease } from '../../shared/domain/rollout/stored-release.ts';
 import { omit, withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { basisWords } from '../fleet/basis.ts';
 import type { Beyond } from '../fleet/beyond.ts';
 import { type DifferenceView, differencesIn } from '../fleet/differences.ts';
 import { type ResourceView, type RolloutView, resourceView } from '../fleet/fleet.ts';
 import type { GatewayView } from '../fleet/gateway.ts';
-import { type HistoryView, historyView } from '../fleet/history.ts';
+import { approversIn, type HistoryView, historyView } from '../fleet/history.ts';
 import { planOfPreview } from '../fleet/plan.ts';
 import { type PlanSummary, summarizePlan } from '../fleet/plan-summary.ts';
 import { type BarView, barsIn } from '../fleet/sync-progress.ts';
@@ -42,7 +43,7 @@ export interface Detail extends Omit<ResourceView, 'gateways' | 'rollout'> {
   differences: DifferenceView[];
   different: number;
   /** The releases; undefined if they can't be read. */
-  history?: HistoryView[];
+  history?: (HistoryView & { approvedBy: string })[];
   /** Releases are kept for rollbacks. */
   hasHistory: boolean;
   offers: Offer[];
@@ -133,7 +134,7 @@ export function detailOf(gatewaySync: GatewaySync, beyond: Beyond): { detail: De
     waits: waitsOf(view),
     differences: differences.slice(0, DIFFERENT),
     different: differences.length,
-    ...(beyond.releases && { history: historyView(gatewaySync, beyond.releases) }),
+    ...(beyond.releases && { history: historyIn(gatewaySync, beyond.releases) }),
     hasHistory: gatewaySync.spec.rollout !== undefined,
     offers: offersOf(gatewaySync, beyond),
     ...planIn(gatewaySync, beyond, view),
@@ -143,6 +144,9 @@ export function detailOf(gatewaySync: GatewaySync, beyond: Beyond): { detail: De
     gateways: gateways.map((gateway) => withoutUndefined({ ...gateway, look: looks.get(gateway.pod) })),
   });
 }
+
+const historyIn = (gatewaySync: GatewaySync, releases: readonly StoredRelease[]) =>
+  historyView(gatewaySync, releases).map((each) => ({ ...each, approvedBy: approversIn(each) }));
 
 /** Returns the plan of the commit that is previewed, if there is one. */
 export function planIn(gatewaySync: GatewaySync, beyond: Beyond, view?: ResourceView): { plan?: PlanSummary } {

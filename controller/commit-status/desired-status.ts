@@ -45,7 +45,17 @@ function ofRollout(rollout: RolloutStatus, status: GatewaySyncStatus): CommitSta
 }
 
 function whyGivenUp(rollout: RolloutStatus): string {
-  const { phase, stableCommit, nextCommit, failures = [], previewFailure, verified, total, message, summary } = rollout;
+  const {
+    phase,
+    stableCommit = '',
+    nextCommit,
+    failures = [],
+    previewFailure,
+    verified,
+    total,
+    message,
+    summary,
+  } = rollout;
   // While another commit waits, the message is about that one.
   if (phase !== 'RollingBack' && nextCommit === undefined) return message ?? summary;
   const failed = failures.length > 0 ? [`failed on ${failures.slice(0, 3).join(', ')}`] : [];

@@ -89,7 +89,6 @@ export function wireParts(
     bindAgents: config.AUTO_BIND_AGENT,
     installation: {
       cluster: config.CLUSTER_NAME ?? '',
-      areAuthorsChecked: config.APPROVER_ROLE,
       isLabelRequired: config.WEBHOOK_REQUIRE_LABEL,
     },
     secretReader: new SecretReader(client),

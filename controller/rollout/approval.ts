@@ -1,25 +1,24 @@
+import { createHash } from 'node:crypto';
 import { BOUNDS } from '../../shared/api/bounds.ts';
-import type { RolloutSpec, RolloutStatus } from '../../shared/api/rollout.ts';
+import type { AppliedApproval, RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
+import { NO_CHANGES_SHOWN } from '../../shared/api/sync-release.ts';
 import {
-  ANY,
-  entryOf,
-  isInProgress,
-  isSame,
-  parseReleaseName,
-  type Release,
-  type ReleaseName,
-  type ReportedRelease,
-} from '../../shared/domain/rollout/releases.ts';
+  appliesTo,
+  changesToApprove,
+  covers,
+  EVERY_CHANGE,
+  isApprovalOf,
+  shortDigest,
+  UNKNOWN_CHANGES,
+} from '../../shared/domain/rollout/approvals.ts';
+import { isInProgress, isSame, type Release, type ReleaseContent } from '../../shared/domain/rollout/releases.ts';
 import { waveOf } from '../../shared/domain/rollout/waves.ts';
-import { currentWave } from './admission.ts';
+import { withoutUndefined } from '../../shared/domain/text/objects.ts';
+import { currentWave, isReleasedIn } from './admission.ts';
 import type { Facts } from './facts.ts';
-import { isPreviewed, lastReportAt, type PreviewedGateway, previewOf, previewsOf } from './preview.ts';
-import type { RolloutInput } from './rollout-input.ts';
-
-/** Takes the place of digests if an approval applies to every change. */
-export const EVERY_CHANGE = 'all';
-/** Characters of a digest that are kept. */
-const DIGEST_LENGTH = 16;
+import { lastReportAt, previewOf } from './preview.ts';
+import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
+import { begin, unlessEmpty } from './transitions.ts';
 
 /** Returns what a wave of a release needs before it can begin. Users can approve it before a window opens. */
 export function waitBefore(
@@ -28,163 +27,160 @@ export function waitBefore(
   { rollout, input }: Pick<Facts, 'rollout' | 'input'>,
 ): 'approval' | 'window' | undefined {
   const { spec, window } = input;
-  const isApproved = spec.waves?.[wave]?.approval !== true || coversAll(release, rollout, input);
+  const isApproved = spec.waves?.[wave]?.approval !== true || isCovered(wave, release, { rollout, input });
   if (!isApproved) return 'approval';
   return window.isOpen ? undefined : 'window';
 }
 
 /**
- * Whether a release is approved with all changes that need it. Gateways of other waves can't hold it with the changes
- * that they report. Without a preview, for example because previews were turned off, the changes can be any.
+ * Whether approvals of a release apply to all changes of a wave. Without a preview, only an approval of every change
+ * applies.
  */
-function coversAll(release: Release, rollout: RolloutStatus, input: RolloutInput): boolean {
-  if (!isApprovalOf(rollout, release)) return false;
-  const known = rollout.handled?.approvedDigests;
-  if (known && isEvery(known)) return true;
-  // No gateway gets it before its preview is over.
-  if (!isSame(release, rollout) && !isPreviewed(release, rollout, input)) return true;
-  if (!known || !previewOf(release, rollout)) return false;
-  return digestsOf(release, rollout, input).inApprovalWaves.every((digest) => known.includes(digest));
+function isCovered(wave: number, release: Release, { rollout, input }: Pick<Facts, 'rollout' | 'input'>): boolean {
+  const name = input.spec.waves?.[wave]?.name;
+  const approvals = (rollout.approvals ?? []).filter((each) => isApprovalOf(each, release) && appliesTo(each, name));
+  const approved = approvals.flatMap(({ digests }) => digests);
+  const preview = previewOf(release, rollout);
+  if (approvals.length === 0 || !preview) return approved.includes(EVERY_CHANGE);
+  const members = input.gateways.filter((gateway) => waveIn(rollout, gateway) === wave);
+  const next = members.filter((gateway) => !isReleasedIn(gateway, rollout.admission));
+  if (!covers(approved, changesOf(next, release))) return false;
+  const silent = silentIn(next, release);
+  // A change that was reported isn't unknown after its report is gone.
+  return (
+    silent.length === 0 ||
+    (silent.every((each) => isLate(each, preview, input)) && covers(approved, preview.digests ?? []))
+  );
 }
 
-/** Whether the status shows no preview of the approved release, and won't, so that a user can only approve the commit. */
-export function showsNoChanges(rollout: RolloutStatus, { previewMs }: RolloutInput): boolean {
-  const { preview, phase } = rollout;
-  if (preview && isApprovalOf(rollout, preview)) return false;
-  return previewMs === 0 || (isInProgress(rollout) && phase !== 'Previewing' && isApprovalOf(rollout, rollout));
+/** Returns the gateways without a preview that don't have a release either, so that their changes are unknown. */
+const silentIn = (gateways: readonly RolloutGateway[], release: ReleaseContent): RolloutGateway[] =>
+  gateways.filter(({ preview, report }) => ![preview, report].some((each) => each && isSame(each, release)));
+
+/** Returns the gateways that fit a wave with approval, and can still report their changes. */
+export function awaitedFor(release: Release, { rollout, input }: Pick<Facts, 'rollout' | 'input'>): RolloutGateway[] {
+  const preview = previewOf(release, rollout);
+  const { waves = [] } = input.spec;
+  const isAsked = ({ fits }: RolloutGateway) => waves.some(({ approval }, wave) => approval && fits[wave]);
+  return preview
+    ? silentIn(input.gateways, release).filter((each) => isAsked(each) && !isLate(each, preview, input))
+    : [];
 }
 
 /**
- * Notes the changes at the end of a preview, and those that an approval applies to: the same ones, which users have seen
- * even if their gateways have the release by now, and the ones that gateways report at present. If no gateway has reported
- * yet, the approval waits for the first report, but not longer than a preview can take.
+ * Returns the changes that a release makes to gateways, including paused ones, which get it when they are resumed. They
+ * are compared with the files that a gateway has, whatever its release. Those of a gateway without a preview are unknown,
+ * unless it has the release.
  */
-export function withApproval(rollout: RolloutStatus, release: Release | undefined, input: RolloutInput): RolloutStatus {
-  const { handled } = rollout;
-  const preview = release && previewOf(release, rollout);
+function changesOf(gateways: readonly RolloutGateway[], release: ReleaseContent): string[] {
+  const changed = gateways.flatMap(({ preview }) =>
+    preview && isSame(preview, release) && !preview.changesNothing ? shortDigest(preview.digest) : [],
+  );
+  return [...new Set([...changed, ...(silentIn(gateways, release).length > 0 ? [UNKNOWN_CHANGES] : [])])];
+}
+
+/**
+ * Notes the changes that gateways have reported since a preview was over, even if these gateways are gone, and their
+ * hash, which an approval names. Until one has reported or `previewTimeout` has passed, nothing can be approved.
+ */
+export function withChanges(rollout: RolloutStatus, input: RolloutInput): RolloutStatus {
+  const { preview } = rollout;
   if (!preview?.endedAt) return rollout;
-  const isApproving = isUnrecorded(preview, rollout);
-  if (preview.digests && !isApproving) return rollout;
-  const current = digestsOf(preview, rollout, input);
-  const { digests = bounded(current) } = preview;
-  const ended = { ...rollout, preview: { ...preview, digests } };
-  const hasReports = preview.reported > 0 || digests.length > 0;
-  const isSilent = !hasReports && previewsOf(preview, rollout, input.gateways).length === 0;
+  const digests = reportedDigests(preview, rollout, input);
+  const isSilent = preview.changes === undefined && silentIn(input.gateways, preview).length === input.gateways.length;
   const canReport = input.gateways.some(({ supportsPreviews = true }) => supportsPreviews);
   const isEarly = isSilent && canReport && input.now < lastReportAt(preview, input);
-  if (!handled || !isApproving || isEarly) return ended;
-  // Without any report, the user could only approve the commit.
-  const isOfAll = isSilent || isEvery(digests);
-  const approvedDigests = isOfAll ? [EVERY_CHANGE] : bounded({ ...current, all: [...digests, ...current.all] });
-  return { ...ended, handled: { ...handled, approvedDigests } };
+  return { ...rollout, preview: { ...preview, digests, changes: isEarly ? undefined : hashOf(digests) } };
 }
 
-/** Whether a release is approved, but not yet which changes of it. */
-const isUnrecorded = (release: ReleaseName, rollout: RolloutStatus): boolean =>
-  !rollout.handled?.approvedDigests && isApprovalOf(rollout, release);
-
-const isEvery = (digests: readonly string[]): boolean => digests.length === 1 && digests[0] === EVERY_CHANGE;
-
-/** Different changes, shortened. */
-interface Digests {
-  /** Those of gateways in waves that wait, or will wait, for the approval. */
-  inApprovalWaves: string[];
-  /** Those of paused gateways come last. */
-  all: string[];
-}
+/** The hash of changes, as in an approval: 32 hex digits. */
+const hashOf = (digests: readonly string[]): string =>
+  createHash('sha256').update(JSON.stringify(digests.toSorted())).digest('hex').slice(0, 32);
 
 /**
- * Returns the digests that fit into the status. If not even those in approval waves do, an approval is of every change.
+ * Returns the changes that fit into the status, the earlier ones first. If not even those in waves with approval fit, an
+ * approval covers every change. While such a wave has a gateway that has reported none in time, unknown ones are among
+ * them, so that users can approve these as well.
  */
-function bounded({ inApprovalWaves, all }: Digests): string[] {
-  const max = BOUNDS.approvedDigests;
-  return inApprovalWaves.length > max
-    ? [EVERY_CHANGE]
-    : [...new Set([...inApprovalWaves, ...all])].slice(0, max).sort();
-}
-
-/** Returns the changes that gateways report for a release. Paused ones don't wait, but the user sees their changes. */
-function digestsOf(release: ReleaseName, rollout: RolloutStatus, { gateways, spec }: RolloutInput): Digests {
-  const { admission } = rollout;
-  const hasBegun = isInProgress(rollout) && isSame(release, rollout);
+function reportedDigests(preview: RolloutPreview, rollout: RolloutStatus, input: RolloutInput): string[] {
+  const known = knownOf(preview.digests ?? []);
+  if (known.includes(EVERY_CHANGE)) return known;
+  const hasBegun = isInProgress(rollout) && isSame(preview, rollout);
   const current = hasBegun ? (currentWave(rollout) ?? 0) : 0;
-  const isInApprovalWave = ({ fits, key }: PreviewedGateway) => {
-    const wave = waveOf(fits, key, admission);
-    return wave >= current && spec.waves?.[wave]?.approval === true;
+  // When a release begins, gateways can belong to other waves.
+  const { admission } = hasBegun ? rollout : begin(rollout, preview, input);
+  const isAwaiting = (gateway: RolloutGateway) => {
+    const wave = waveIn({ admission }, gateway);
+    return wave >= current && input.spec.waves?.[wave]?.approval === true;
   };
-  const changed = previewsOf(release, rollout, gateways).filter(({ preview }) => !preview.changesNothing);
-  const active = changed.filter(({ isPaused }) => !isPaused);
-  return {
-    inApprovalWaves: distinctDigests(active.filter(isInApprovalWave)),
-    all: [...distinctDigests(active), ...distinctDigests(changed)],
-  };
+  const awaiting = input.gateways.filter(isAwaiting);
+  const needed = knownOf(changesOf(awaiting, preview));
+  const digests = [...new Set([...known, ...needed, ...knownOf(changesOf(input.gateways, preview))])];
+  const fitting = digests.slice(0, BOUNDS.digests - 1);
+  if (!covers(fitting, needed)) return [EVERY_CHANGE];
+  const late = awaiting.filter((gateway) => isLate(gateway, preview, input));
+  const isUnknown = changesOf(late, preview).includes(UNKNOWN_CHANGES);
+  return [...fitting, ...(isUnknown ? [UNKNOWN_CHANGES] : [])].sort();
 }
 
-const distinctDigests = (previewed: readonly PreviewedGateway[]): string[] =>
-  [...new Set(previewed.map(({ preview }) => preview.digest.slice(0, DIGEST_LENGTH)))].sort();
+const knownOf = (digests: readonly string[]): string[] => digests.filter((digest) => digest !== UNKNOWN_CHANGES);
 
-/** Returns the releases in the status that a user can approve. */
-function waitingIn(rollout: RolloutStatus): ReportedRelease[] {
-  const { nextCommit, nextRevision, commit, revision } = rollout;
-  const next = nextCommit === undefined ? [] : [{ commit: nextCommit, revision: nextRevision }];
-  return isInProgress(rollout) ? [...next, { commit, revision }] : next;
-}
+/** Whether a gateway has had the time of a preview to report one, or never will. */
+const isLate = ({ createdAt, supportsPreviews }: RolloutGateway, preview: RolloutPreview, input: RolloutInput) =>
+  supportsPreviews === false || input.now >= Math.max(lastReportAt(preview, input), createdAt + input.previewMs);
 
-/** Whether the approval is of this commit and revision. */
-const isApprovalOf = ({ handled }: RolloutStatus, { commit, revision }: ReportedRelease): boolean =>
-  parseReleaseName(handled?.approve ?? '')?.commit === commit && handled?.approvedRevision === revision;
+const waveIn = ({ admission }: Pick<RolloutStatus, 'admission'>, { fits, key }: RolloutGateway): number =>
+  waveOf(fits, key, admission);
 
 /**
- * Returns the revision that an approval is about; undefined if it has no effect. `COMMIT/REVISION` names it. A commit
- * alone is about the revision in the status when the approval was set, whatever the spec contains by now, unless the
- * user may have seen the commit with another one.
+ * Notes the approvals of a release that are about the changes in the status, together with these changes: of the newer
+ * one that waits, or otherwise of the one in progress, or of one that its preview stopped and that can be retried.
  */
-export function approvedRevisionOf(approved: string, rollout: RolloutStatus): string | undefined {
-  const { handled } = rollout;
-  if (handled?.approve === approved) return handled.approvedRevision;
-  const { commit, revision } = parseReleaseName(approved) ?? {};
-  if (commit === undefined || revision !== undefined) return revision;
-  const waiting = waitingIn(rollout).find((release) => release.commit === commit);
-  return waiting && !hasSeveralRevisions(commit, rollout) ? waiting.revision : undefined;
+export function withApprovals(
+  rollout: RolloutStatus,
+  candidate: Release | undefined,
+  input: RolloutInput,
+): RolloutStatus {
+  const { approvals = [] } = rollout;
+  const entries = candidate ? approvalsOf(candidate, rollout, input) : [];
+  const noted = entries.reduce(withApproval, approvals);
+  return { ...rollout, approvals: unlessEmpty(noted) };
 }
 
-/** Whether a user may have seen a commit with more than one revision, so that its approval must name the revision. */
-export function hasSeveralRevisions(commit: string, rollout: RolloutStatus): boolean {
-  const shown = [...(rollout.shownReleases ?? []), ...waitingIn(rollout).map(entryOf)].map((entry) => entry.split(' '));
-  const revisions = shown.flatMap(([name, revision]) => (name === commit || name === ANY ? revision : []));
-  return new Set(revisions).size > 1;
+/** Removes approvals of releases that the status no longer names. If too many are left, those of the next one stay. */
+export function withoutOldApprovals(rollout: RolloutStatus): RolloutStatus {
+  const { release, nextRelease, preview, approvals = [] } = rollout;
+  const named = [...new Set([nextRelease, release, preview?.release])];
+  const kept = named.flatMap((name) => approvals.filter((each) => each.release === name));
+  return { ...rollout, approvals: unlessEmpty(kept.slice(0, BOUNDS.approvals)) };
 }
 
-/** Returns the releases in the status that a user may have seen. One that stopped can wait again with another revision. */
-function shownIn(rollout: RolloutStatus): ReportedRelease[] {
-  const { phase, commit, revision } = rollout;
-  return phase === 'Complete' ? waitingIn(rollout) : [...waitingIn(rollout), { commit, revision }];
+function approvalsOf(release: Release, rollout: RolloutStatus, input: RolloutInput): AppliedApproval[] {
+  const name = release.release;
+  const shown = shownFor(release, rollout, input);
+  if (name === undefined || !shown) return [];
+  const { changes, digests } = shown;
+  const { commit, revision } = release;
+  const entries = input.approved?.find((each) => each.release === name && isSame(each, release))?.approvals ?? [];
+  return entries
+    .filter((each) => each.changes === changes)
+    .map(({ wave, by }) => withoutUndefined({ release: name, commit, revision, wave, by, digests }));
 }
 
-/**
- * Returns the releases that users may have seen since the last approval that took effect, the newest first. Only an
- * approval removes them: other users can edit `spec.sync`, and can replace and complete releases that need none.
- */
-export function shownReleases(before: RolloutStatus, after: RolloutStatus, { waves = [] }: RolloutSpec): string[] {
-  const { shownReleases: known = [] } = before;
-  if (!waves.some(({ approval }) => approval)) return known;
-  const present = [...shownIn(after), ...shownIn(before)].map(entryOf);
-  const entries = [...new Set([...present, ...(hasTakenEffect(before, after) ? [] : known)])];
-  return boundedReleases(entries);
+/** Returns the changes of a release that a user can approve at present; undefined if there are none yet. */
+function shownFor(release: Release, rollout: RolloutStatus, { previewMs }: RolloutInput) {
+  const changes = changesToApprove(release, rollout, { hasPreviews: previewMs > 0 });
+  if (changes === undefined) return undefined;
+  const { digests = [] } = previewOf(release, rollout) ?? {};
+  return { changes, digests: changes === NO_CHANGES_SHOWN ? [EVERY_CHANGE] : digests };
 }
 
-/** Whether an approval of a release that waits has arrived. */
-function hasTakenEffect(before: RolloutStatus, after: RolloutStatus): boolean {
-  const { approve, approvedRevision } = after.handled ?? {};
-  const isOld = before.handled?.approve === approve && before.handled?.approvedRevision === approvedRevision;
-  if (isOld || approvedRevision === undefined) return false;
-  return [...waitingIn(before), ...waitingIn(after)].some((release) => isApprovalOf(after, release));
-}
-
-/** Replaces the oldest releases by one entry, which keeps their revision if they have the same one. */
-function boundedReleases(entries: string[]): string[] {
-  const max = BOUNDS.shownReleases;
-  if (entries.length <= max) return entries;
-  const [revision, ...others] = new Set(entries.slice(max - 1).map((entry) => entry.split(' ')[1]));
-  return [...entries.slice(0, max - 1), entryOf({ commit: ANY, revision: others.length > 0 ? ANY : revision })];
+/** Adds an approval to those of the same release and wave, unless it adds nothing. */
+function withApproval(approvals: readonly AppliedApproval[], added: AppliedApproval): AppliedApproval[] {
+  const before = approvals.find((each) => isApprovalOf(each, added) && each.wave === added.wave);
+  const known = before?.digests ?? [];
+  if (before && covers(known, added.digests)) return [...approvals];
+  const both = [...new Set([...known, ...added.digests])].sort();
+  const digests = both.length > BOUNDS.digests ? added.digests : both;
+  return [...approvals.filter((each) => each !== before), { ...added, digests }];
 }

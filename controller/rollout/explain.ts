@@ -1,10 +1,11 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
+import { isApprovalOf } from '../../shared/domain/rollout/approvals.ts';
 import {
   GIVEN_UP,
   hasUnfinished,
   isSame,
-  parseReleaseName,
+  type Release,
   releaseOf,
   stableOf,
 } from '../../shared/domain/rollout/releases.ts';
@@ -12,12 +13,13 @@ import { NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
 import { formatDuration } from '../../shared/domain/text/duration.ts';
 import { oneLine } from '../../shared/domain/text/text.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { hasSeveralRevisions } from './approval.ts';
+import { awaitedFor } from './approval.ts';
 import type { Facts, Wait } from './facts.ts';
 import { notRolledBack } from './judge-gateway.ts';
-import { failuresIn } from './preview.ts';
+import { failuresIn, lastReportAt, previewOf } from './preview.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 import { everyCommitText, failureOf, listed, named, namesOf, previewText, previewWait } from './texts.ts';
+import { iso } from './transitions.ts';
 import { absenceText, passedText, progressText } from './wave-messages.ts';
 
 /** Returns the text of the printer column. */
@@ -45,7 +47,12 @@ const short = (commit: string): string => commit.slice(0, 8);
 /** Returns what the rollout waits for, and why, with orders that had no effect. */
 export function messageOf(facts: Facts, wait: Wait): string | undefined {
   const { rollout } = facts;
-  const parts = [waitText(facts, wait), ...everyCommitText(rollout), ...ignoredOrders(rollout)];
+  const parts = [
+    waitText(facts, wait),
+    ...unknownText(rollout),
+    ...everyCommitText(rollout),
+    ...ignoredOrders(rollout),
+  ];
   return oneLine(parts.join('; '), BOUNDS.message) || undefined;
 }
 
@@ -63,7 +70,8 @@ function waitText(facts: Facts, wait: Wait): string {
   return `${next}; ${GIVEN_UP.includes(phase) ? phaseText(facts, wait) : `no further gateways get commit ${commit}`}`;
 }
 
-function nextText({ rollout, input }: Facts, { kind }: Wait): string {
+function nextText(facts: Facts, { kind }: Wait): string {
+  const { rollout, input } = facts;
   const { nextCommit: commit = '' } = rollout;
   if (kind === 'givenUp' && input.isSameVersion)
     return `is the version that was rolled back, because its tag was moved; to roll it out, set sync.io/retry-rollout: ${commit}, or push a tag of a newer version`;
@@ -71,7 +79,7 @@ function nextText({ rollout, input }: Facts, { kind }: Wait): string {
     return `failed or was rolled back; to retry it, set sync.io/retry-rollout: ${commit}, or push a new commit`;
   const more = previewText(rollout, input) + stopText(rollout, input);
   if (kind === 'window') return windowWait(rollout, input) + more;
-  if (kind === 'approval') return approvalWait(rollout, commit, input) + more;
+  if (kind === 'approval') return approvalWait(input.newest ?? releaseOf(rollout), facts) + more;
   return 'is waiting until the newest commit is resolved';
 }
 
@@ -95,7 +103,7 @@ function phaseText(facts: Facts, wait: Wait): string {
     case 'Soaking':
       return `wave ${wave} is verified and has been soaking since ${rollout.soakStartedAt}${passedText(facts)}`;
     case 'AwaitingApproval':
-      return `wave ${wave} ${approvalWait(rollout, commit, input)}`;
+      return `wave ${wave} ${approvalWait(releaseOf(rollout), facts)}`;
     case 'AwaitingWindow':
       return `wave ${wave} ${windowWait(rollout, input)}`;
     case 'Progressing':
@@ -111,29 +119,33 @@ function stopText(rollout: RolloutStatus, input: RolloutInput): string {
   const { preview, nextCommit, stableCommit } = rollout;
   if (preview?.endedAt === undefined || preview.commit !== nextCommit) return '';
   if (rollout.phase === 'RollingBack' || !hasUnfinished(rollout) || failuresIn(rollout, input).length === 0) return '';
-  return `; it stops as soon as it begins, and all gateways then return to commit ${short(stableCommit)}: push a new commit instead`;
+  const then = stableCommit === undefined ? 'keep their files' : `return to commit ${short(stableCommit)}`;
+  return `; it stops as soon as it begins, and all gateways then ${then}: push a new commit instead`;
 }
+
+/** Explains why other gateways keep their files. */
+const unknownText = (rollout: RolloutStatus): string[] =>
+  stableOf(rollout)
+    ? []
+    : ['the last complete release is unknown, so gateways without this one keep their files, and new pods wait'];
 
 const windowWait = (rollout: RolloutStatus, { window }: RolloutInput): string =>
   `has been waiting${sinceText(rollout)}: ${window.message}`;
 
-function approvalWait(rollout: RolloutStatus, commit: string, input: RolloutInput): string {
-  const { approved } = input;
-  const { ignored = [] } = rollout.handled ?? {};
-  const revision = commit === rollout.nextCommit ? rollout.nextRevision : rollout.revision;
-  const isEdited = rollout.handled?.approvedRevision !== revision;
-  const isOutdated = parseReleaseName(approved ?? '')?.commit === commit && !ignored.includes('approve');
-  if (isOutdated && !isEdited && rollout.preview && rollout.handled?.approvedDigests === undefined)
-    return 'is approved, and waits for the first report of a gateway';
-  const why = `, because ${isEdited ? 'spec.sync was edited' : changedText(rollout)} after the last one`;
-  const waits = `has been waiting for approval${sinceText(rollout)}${isOutdated ? why : ''}`;
-  const name = `${commit}/${revision}`;
-  const now = approved === undefined ? '' : ` (now ${approved})`;
-  return `${waits}; set the annotation sync.io/approve: ${name}${approved === name ? ' (remove it first)' : now}`;
+function approvalWait(release: Release, { rollout, input }: Facts): string {
+  const name = release.release ?? release.commit;
+  const preview = previewOf(release, rollout);
+  const awaited = awaitedFor(release, { rollout, input });
+  const also = awaited.length > 0 ? ` and for the report of ${named(namesOf(awaited))}` : '';
+  const waits = `has been waiting for approval${also}${sinceText(rollout)}`;
+  if (preview && preview.changes === undefined)
+    return `${waits}; you can approve ${name} after the first report, or from ${iso(lastReportAt(preview, input))} on`;
+  const isGiven =
+    rollout.approvals?.some((each) => isApprovalOf(each, release)) ||
+    input.approved?.some(({ release: each, approvals = [] }) => each === name && approvals.length > 0);
+  const why = isGiven && !also ? ', because none of its approvals covers the changes of this wave' : '';
+  return `${waits}${why}; approve the SyncRelease ${name}`;
 }
-
-const changedText = ({ preview }: RolloutStatus): string =>
-  preview ? 'gateways reported other changes' : 'its preview was removed';
 
 /** If the waves were edited after the failure, no gateway is admitted. */
 const waveText = ({ wave, admission }: RolloutStatus): string =>
@@ -144,19 +156,18 @@ const waveText = ({ wave, admission }: RolloutStatus): string =>
 /** Lists paused gateways, which aren't rolled back. */
 function pausedText(rollout: RolloutStatus, { gateways }: RolloutInput): string {
   const isLeft = ({ isPaused, report }: RolloutGateway) => isPaused && isSame(report ?? {}, rollout);
-  const left = isSame(rollout, stableOf(rollout)) ? [] : gateways.filter(isLeft);
+  const left = isSame(rollout, stableOf(rollout) ?? {}) ? [] : gateways.filter(isLeft);
   return listed(`; still on ${short(rollout.commit)} because paused or in a dry run: `, namesOf(left));
 }
 
 /** Describes orders that wait because the resource is paused. */
 export function heldOrders(
   { handled = {} }: RolloutStatus,
-  { approve, rollback, retry }: NonNullable<ObservedGatewaySync['orders']>,
+  { rollback, retry }: NonNullable<ObservedGatewaySync['orders']>,
 ): string[] {
   const orders: [name: string, ordered: string | undefined, done: string | undefined][] = [
     ['retry-rollout', retry, handled.retry],
     ['rollback', rollback, handled.rollback],
-    ['approve', approve, handled.approve],
   ];
   return orders
     .filter(([, ordered, done]) => ordered !== undefined && ordered !== done)
@@ -165,12 +176,8 @@ export function heldOrders(
 
 function ignoredOrders(rollout: RolloutStatus): string[] {
   const { handled = {} } = rollout;
-  const { ignored = [], approve = '', rollback, retry } = handled;
-  const why = hasSeveralRevisions(approve, rollout)
-    ? 'this commit has waited, or may have waited, with more than one revision of spec.sync'
-    : 'no release of this commit waited';
+  const { ignored = [], rollback, retry } = handled;
   const words = {
-    approve: `sync.io/approve: ${approve} had no effect because ${why}; set COMMIT/REVISION`,
     rollback: `sync.io/rollback: ${rollback} had no effect because no other release of this name was complete, or no earlier one has the result Complete`,
     'retry-rollout': `sync.io/retry-rollout: ${retry} had no effect because no such commit failed or was rolled back`,
   };

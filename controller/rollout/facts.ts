@@ -171,14 +171,17 @@ function waveFacts(wave: Wave, standing: Standing): WaveFacts {
 
 /**
  * A wave needs no trial if it has a gateway and each of them, paused or not, has reported that the release leaves it
- * unchanged. One that wasn't ready before the preview is left out if it hasn't reported. A gateway that reported a
+ * unchanged. One that wasn't ready before the preview is left out if it hasn't reported, unless the wave needs an
+ * approval, which the change of such a gateway would then miss. A gateway that reported a
  * change counts even after it is gone, because its replacement may be about to start.
  */
-function canBeSkipped({ entry, members }: Wave, { rollout, unchanged }: Standing): boolean {
+function canBeSkipped({ entry, index, members }: Wave, { rollout, input, unchanged }: Standing): boolean {
   const preview = previewOf(rollout, rollout);
   if (!preview || preview.changedWaves?.includes(entry.wave)) return false;
   const isUnready = unreadyBefore(preview.startedAt);
+  const needsApproval = input.spec.waves?.[index]?.approval === true;
   const isLeftOut = (gateway: RolloutGateway) =>
+    !needsApproval &&
     isUnready(gateway) &&
     // One that has a replaced release can't have reported yet.
     isOnRelease(gateway.report ?? {}, rollout) &&

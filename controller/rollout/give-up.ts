@@ -38,10 +38,11 @@ export function tooManyFailed(facts: Facts): Move | undefined {
   const { maxFailures = 0, onFailure } = input.spec;
   if ((rollout.failures ?? []).length <= maxFailures && !hasWholeWaveFailed(facts)) return undefined;
   const failures = unlessEmpty(rollout.failures?.slice(0, maxFailures + 1));
-  if (onFailure !== 'Rollback')
+  const stable = stableOf(rollout);
+  if (onFailure !== 'Rollback' || !stable)
     return { to: 'Stopped', rollout: { ...rollout, failures, givenUp: givenUpWith(rollout, rollout) } };
   const { nextCommit, nextRevision, nextRelease, failureMessage } = rollout;
-  const back = rollBack(rollout, stableOf(rollout), input);
+  const back = rollBack(rollout, stable, input);
   return { to: 'RollingBack', rollout: { ...back, failures, failureMessage, nextCommit, nextRevision, nextRelease } };
 }
 

@@ -31,7 +31,7 @@ export function restartOf(gateway: RolloutGateway, { startedAt }: RolloutStatus)
 
 /** Whether a gateway is back on the stable release since the rollback began. It may still be unhealthy. */
 export const isRolledBack = ({ report }: RolloutGateway, rollout: RolloutStatus): boolean =>
-  report?.rollout === rollout.number && isSame(report, stableOf(rollout));
+  report?.rollout === rollout.number && isSame(report, stableOf(rollout) ?? {});
 
 /**
  * Returns the gateways that a rollback waits for. It doesn't wait for gateways created later, which only get the stable

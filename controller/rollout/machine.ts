@@ -1,14 +1,14 @@
 import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
 import { isInProgress } from '../../shared/domain/rollout/releases.ts';
 import { currentWave, noteGateways } from './admission.ts';
-import { withApproval } from './approval.ts';
+import { withApprovals, withChanges, withoutOldApprovals } from './approval.ts';
 import { timesOf } from './deadlines.ts';
 import { type Facts, factsOf, type Next } from './facts.ts';
 import { cannotBeDelivered, tooManyFailed } from './give-up.ts';
 import type { Move } from './moves.ts';
 import { candidateOf, judgeNewest } from './newest-release.ts';
 import { noteWait } from './note-wait.ts';
-import { approvalOrdered, retryOrdered, rollbackOrdered, wavesWereEdited } from './orders.ts';
+import { retryOrdered, rollbackOrdered, wavesWereEdited } from './orders.ts';
 import { waitForGate } from './phases/awaiting.ts';
 import { waitForPreviews } from './phases/previewing.ts';
 import { releaseAndVerify } from './phases/progressing.ts';
@@ -59,11 +59,7 @@ export function step(before: RolloutStatus | undefined, received: RolloutInput):
   const { rollout: start, input } = withoutFutureTimes(known, received);
   let rollout = start;
   for (let moves = 0; moves < MAX_MOVES; moves += 1) {
-    const ordered =
-      approvalOrdered(rollout, input) ??
-      retryOrdered(rollout, input) ??
-      rollbackOrdered(rollout, input) ??
-      wavesWereEdited(rollout, input);
+    const ordered = retryOrdered(rollout, input) ?? rollbackOrdered(rollout, input) ?? wavesWereEdited(rollout, input);
     if (ordered) {
       rollout = enter(ordered, rollout);
       continue;
@@ -75,7 +71,7 @@ export function step(before: RolloutStatus | undefined, received: RolloutInput):
       facts.start ??
       newestWaits(facts) ??
       PHASES[facts.rollout.phase].next(facts);
-    if ('wait' in next) return noteWait(facts, next.wait, start);
+    if ('wait' in next) return noteWait(facts, next.wait);
     rollout = enter(next, facts.rollout);
   }
   throw new Error('a rollout moved without an end');
@@ -85,7 +81,7 @@ const enter = ({ to, rollout }: Move, before: RolloutStatus): RolloutStatus => (
 
 function firstRollout(input: RolloutInput): RolloutStatus | undefined {
   const first = makeFirst(input);
-  return first && { ...first, phase: 'Complete' };
+  return first?.rollout && { ...first.rollout, phase: first.to };
 }
 
 /**
@@ -95,8 +91,9 @@ function firstRollout(input: RolloutInput): RolloutStatus | undefined {
 function observe(rollout: RolloutStatus, input: RolloutInput): Facts {
   const noted = { ...rollout, admission: noteGateways(rollout.admission, input.gateways, currentWave(rollout)) };
   const candidate = candidateOf(noted, input);
-  const newest = judgeNewest(withApproval(withPreview(noted, candidate, input), candidate, input), input);
-  const facts = { ...factsOf(newest.rollout, input), ...newest };
+  const previewed = withChanges(withPreview(noted, candidate, input), input);
+  const newest = judgeNewest(withApprovals(previewed, candidate, input), input);
+  const facts = { ...factsOf(newest.rollout, input), ...newest, rollout: withoutOldApprovals(newest.rollout) };
   return isInProgress(rollout) ? { ...facts, rollout: { ...facts.rollout, ...timesOf(facts) } } : facts;
 }
 

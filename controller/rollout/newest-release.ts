@@ -21,7 +21,7 @@ function relationOf(rollout: RolloutStatus, input: RolloutInput) {
   const { newest } = input;
   if (!newest) return 'unknown';
   if (isSame(newest, rollout)) return 'current';
-  if (isSame(newest, stableOf(rollout))) return 'stable';
+  if (isSame(newest, stableOf(rollout) ?? {})) return 'stable';
   if (rollout.givenUp?.includes(entryOf(newest))) return 'givenUp';
   return isOnlyMoved(rollout, newest, input) ? 'moved' : 'newer';
 }
@@ -89,8 +89,11 @@ export function candidateOf(rollout: RolloutStatus, input: RolloutInput): Releas
  * waiting for an approval, unless gateways would lose another one.
  */
 function waitToBegin(rollout: RolloutStatus, release: Release, input: RolloutInput): Wait | undefined {
+  const begun = begin(rollout, release, input);
+  // Gateways can then belong to other waves.
+  const moved = { ...rollout, admission: begun.admission };
   const gateOf = (wave: number): Wait | undefined => {
-    const kind = waitBefore(wave, release, { rollout, input });
+    const kind = waitBefore(wave, release, { rollout: moved, input });
     return kind && { kind };
   };
   if (!isPreviewed(release, rollout, input)) {
@@ -98,7 +101,7 @@ function waitToBegin(rollout: RolloutStatus, release: Release, input: RolloutInp
     return isHeld || gateOf(0) ? { kind: 'preview' } : undefined;
   }
   if (!hasUnfinished(rollout) && failuresIn(rollout, input).length > 0) return undefined;
-  const { changesNothing, waves } = factsOf({ ...begin(rollout, release, input), phase: 'Previewing' }, input);
+  const { changesNothing, waves } = factsOf({ ...begun, phase: 'Previewing' }, input);
   return changesNothing ? undefined : gateOf(waves.findIndex(({ canBeSkipped }) => !canBeSkipped));
 }
 

@@ -1,24 +1,22 @@
 import type { RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
-import { shownReleases } from './approval.ts';
 import { lateAt } from './deadlines.ts';
 import { messageOf, summaryOf } from './explain.ts';
 import type { Facts, Wait } from './facts.ts';
 import { isRolledBack } from './judge-gateway.ts';
-import { iso, unlessEmpty } from './transitions.ts';
+import { iso } from './transitions.ts';
 import { holdersIn } from './wave-messages.ts';
 
 /**
  * Notes what a rollout waits for and since when, by which later steps decide (see `isEmptyForLong`), its counts, and its
- * texts. `before` is the previous state.
+ * texts.
  */
-export function noteWait(facts: Facts, wait: Wait, before: RolloutStatus): RolloutStatus {
+export function noteWait(facts: Facts, wait: Wait): RolloutStatus {
   const { rollout, input } = facts;
-  const shown = unlessEmpty(shownReleases(before, rollout, input.spec));
   const waitsFor = waitsForIn(facts, wait);
   const waitedSince = waitsFor === rollout.waitsFor ? rollout.waitsSince : undefined;
   const waitsSince = waitsFor && (waitedSince ?? iso(input.now));
-  const waiting = { ...rollout, ...countsOf(facts), waitsFor, waitsSince, shownReleases: shown };
+  const waiting = { ...rollout, ...countsOf(facts), waitsFor, waitsSince };
   const explained = { ...facts, rollout: waiting };
   const texts = { summary: summaryOf(explained), message: messageOf(explained, wait) };
   return withoutUndefined({ ...waiting, ...texts });

@@ -11,7 +11,6 @@ import {
 } from '../../shared/domain/rollout/releases.ts';
 import { ALL, NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
 import { currentWave, makeAdmission } from './admission.ts';
-import { approvedRevisionOf, EVERY_CHANGE, showsNoChanges } from './approval.ts';
 import type { Move } from './moves.ts';
 import { previewOf } from './preview.ts';
 import type { RolloutInput } from './rollout-input.ts';
@@ -19,22 +18,6 @@ import { begin, givenUpWith, handledOf, inAnyWave, isNext, rollBack, unlessEmpty
 
 // Orders are annotations. Each has an effect once: an unchanged annotation has no further one, and an order that was
 // removed can be set again.
-
-/** Notes an approval, with the changes that it applies to if that is all of them. */
-export function approvalOrdered(rollout: RolloutStatus, input: RolloutInput): Move | undefined {
-  const { approved } = input;
-  const { handled = {}, phase } = rollout;
-  const approvedRevision = approved === undefined ? undefined : approvedRevisionOf(approved, rollout);
-  if (handled.approve === approved && handled.approvedRevision === approvedRevision) return undefined;
-  const approving = { ...rollout, handled: { approve: approved, approvedRevision } };
-  const isOfAll = approvedRevision !== undefined && showsNoChanges(approving, input);
-  const approvedDigests = isOfAll ? [EVERY_CHANGE] : undefined;
-  const isIgnored = approved !== undefined && approvedRevision === undefined;
-  return {
-    to: phase,
-    rollout: noted(rollout, 'approve', { approve: approved, approvedRevision, approvedDigests }, isIgnored),
-  };
-}
 
 /** Starts an abandoned commit again, or allows it to start. */
 export function retryOrdered(before: RolloutStatus, input: RolloutInput): Move | undefined {

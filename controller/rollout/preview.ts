@@ -6,7 +6,7 @@ import {
   isOnRelease,
   isSame,
   type Release,
-  type ReleaseName,
+  type ReleaseContent,
   stableOf,
 } from '../../shared/domain/rollout/releases.ts';
 import { waveOf } from '../../shared/domain/rollout/waves.ts';
@@ -18,7 +18,7 @@ import { iso, unlessEmpty } from './transitions.ts';
 export type PreviewedGateway = RolloutGateway & { preview: ReportedPreview };
 
 /** Returns the preview of a release; undefined if the status has that of another one, or none. */
-export const previewOf = (release: ReleaseName, { preview }: RolloutStatus): RolloutPreview | undefined =>
+export const previewOf = (release: ReleaseContent, { preview }: RolloutStatus): RolloutPreview | undefined =>
   preview && isSame(preview, release) ? preview : undefined;
 
 /** End of the longest wait for reports about a preview, or about the retry of one (ms since the epoch). */
@@ -26,7 +26,7 @@ export const lastReportAt = ({ startedAt }: { startedAt: string }, { previewMs }
   Date.parse(startedAt) + previewMs;
 
 /** Whether the wait for the preview of a release is over, or there is none. The waves are then judged by the reports. */
-export const isPreviewed = (release: ReleaseName, rollout: RolloutStatus, { previewMs }: RolloutInput): boolean =>
+export const isPreviewed = (release: ReleaseContent, rollout: RolloutStatus, { previewMs }: RolloutInput): boolean =>
   previewMs === 0 || previewOf(release, rollout)?.endedAt !== undefined;
 
 /**
@@ -35,7 +35,7 @@ export const isPreviewed = (release: ReleaseName, rollout: RolloutStatus, { prev
  * another preview, or none.
  */
 export function previewsOf(
-  release: ReleaseName,
+  release: ReleaseContent,
   rollout: RolloutStatus,
   gateways: readonly RolloutGateway[],
 ): PreviewedGateway[] {
@@ -49,12 +49,14 @@ export function previewsOf(
 
 /**
  * Returns the gateways whose files the release in progress leaves unchanged, including paused ones; they need no wave.
- * After a stop, they still aren't verified.
+ * After a stop, they still aren't verified. If the stable release is unknown, a gateway can have the files of a bad one, so
+ * it is unchanged only if its agent noted that when it delivered this release.
  */
 export function unchangedIn(rollout: RolloutStatus, gateways: readonly RolloutGateway[]): Set<RolloutGateway> {
   const isCurrent = isInProgress(rollout) || rollout.phase === 'Stopped';
   const previewed = isCurrent ? previewsOf(rollout, rollout, gateways) : [];
-  return new Set(previewed.filter(({ preview }) => preview.changesNothing));
+  const isKnown = ({ report }: RolloutGateway) => stableOf(rollout) !== undefined || isSame(report ?? {}, rollout);
+  return new Set(previewed.filter((gateway) => gateway.preview.changesNothing && isKnown(gateway)));
 }
 
 /**
@@ -188,7 +190,7 @@ function timesOf(release: Release, rollout: RolloutStatus, input: RolloutInput) 
  * Returns the gateways that still report the failure for which a release was stopped before it is retried. They remove
  * it when the status names no preview. The retry doesn't wait longer for them than for a preview.
  */
-export function staleIn(release: ReleaseName, rollout: RolloutStatus, input: RolloutInput): RolloutGateway[] {
+export function staleIn(release: ReleaseContent, rollout: RolloutStatus, input: RolloutInput): RolloutGateway[] {
   if (input.now >= lastReportAt(rollout, input)) return [];
   return input.gateways.filter(({ preview }) => preview?.failure !== undefined && isSame(preview, release));
 }

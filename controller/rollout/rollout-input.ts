@@ -1,6 +1,12 @@
 import type { RolloutSpec } from '../../shared/api/rollout.ts';
 import type { GatewayPreview } from '../../shared/api/sync-report.ts';
-import type { CompletedRelease, Release, ReleaseName, ReportedRelease } from '../../shared/domain/rollout/releases.ts';
+import type {
+  CompletedRelease,
+  Release,
+  ReleaseContent,
+  ReportedRelease,
+} from '../../shared/domain/rollout/releases.ts';
+import type { StoredRelease } from '../../shared/domain/rollout/stored-release.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import type { WindowJudgement } from './windows.ts';
 
@@ -30,7 +36,7 @@ export interface RolloutGateway
 }
 
 /** Change that a release would make to a gateway, without applying it. */
-export interface ReportedPreview extends ReleaseName, Pick<GatewayPreview, 'digest' | 'failure' | 'everyCommit'> {
+export interface ReportedPreview extends ReleaseContent, Pick<GatewayPreview, 'digest' | 'failure' | 'everyCommit'> {
   /** It leaves all files unchanged. */
   changesNothing: boolean;
   /** Number of files that change. */
@@ -60,11 +66,9 @@ export interface RolloutInput {
   /** The newest release with the label Complete, and those with the label Rejected, newest first; for the first state. */
   lastComplete?: Release | undefined;
   rejected?: readonly Release[];
-  /** Revisions in stored releases, for the first state. */
-  storedRevisions?: readonly string[] | undefined;
-  /** Value of the annotation with an approval: see `approvedRevisionOf`. */
-  approved: string | undefined;
-  /** Values of the other order annotations. Each takes effect once, until the annotation is removed or changed. */
+  /** Releases with the approvals in their SyncReleases. */
+  approved?: readonly Pick<StoredRelease, 'release' | 'commit' | 'revision' | 'approvals'>[];
+  /** Values of the order annotations. Each takes effect once, until the annotation is removed or changed. */
   rollback: string | undefined;
   retry: string | undefined;
   window: WindowJudgement;

@@ -1,6 +1,6 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
-import type { ReleaseName } from '../../shared/domain/rollout/releases.ts';
+import type { ReleaseContent } from '../../shared/domain/rollout/releases.ts';
 import { oneLine } from '../../shared/domain/text/text.ts';
 import { missingIn, type PreviewedGateway, staleIn } from './preview.ts';
 import type { RolloutInput } from './rollout-input.ts';
@@ -39,7 +39,7 @@ export function givenUpMessage(commit: string, rollout: RolloutStatus, { isNew }
 }
 
 /** Describes the wait for the preview of a release: the one that is rolled out, or the next one. */
-export function previewWait(release: ReleaseName, rollout: RolloutStatus, input: RolloutInput): string {
+export function previewWait(release: ReleaseContent, rollout: RolloutStatus, input: RolloutInput): string {
   const { commit } = release;
   const { preview, nextPreviewAt } = rollout;
   if (preview)

@@ -1,21 +1,12 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import {
-  ANY,
-  entryOf,
-  isSame,
-  parseReleaseName,
-  type Release,
-  releaseOf,
-  stableOf,
-} from '../../shared/domain/rollout/releases.ts';
+import { entryOf, isSame, type Release, releaseOf, stableOf } from '../../shared/domain/rollout/releases.ts';
 import { ALL, NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { makeAdmission, noteGateways, withoutEmptied } from './admission.ts';
-import type { Draft } from './moves.ts';
-import { reportedRelease } from './reported-release.ts';
+import type { Draft, Move } from './moves.ts';
 import type { RolloutInput } from './rollout-input.ts';
 
-const stableFields = ({ commit, ref, revision, release }: Release) => ({
+const stableFields = ({ commit, ref, revision, release }: Partial<Release> = {}) => ({
   stableCommit: commit,
   stableRef: ref,
   stableRevision: revision,
@@ -27,40 +18,43 @@ export const iso = (time: number): string => new Date(time).toISOString();
 const noCounts = { admitted: 0, verified: 0, failed: 0, total: 0, summary: '' };
 
 /**
- * Makes the first state, in which the delivered release is complete. The newest complete release, or the one that most
- * gateways report, takes precedence, because a status can get lost; the newest commit then goes through the waves.
- * Rejected releases stay abandoned. Earlier orders are ignored, except for an approval that names its release.
+ * Makes the first state. A stable release is complete in it, and a newer one then goes through the waves. If gateways
+ * have files of an unknown release, because the status and the releases were lost, they keep these files, and the newest
+ * release goes through the waves. Rejected releases stay abandoned. Earlier orders are ignored.
  */
-export function makeFirst(input: RolloutInput): Draft | undefined {
-  const { approved = '', rollback, retry } = input;
-  const isNamed = parseReleaseName(approved)?.revision !== undefined;
-  const reports = input.gateways.flatMap(({ report }) => (report?.commit === undefined ? [] : report));
-  // Reports without a revision are from gateways that followed no rollout. No single gateway can make this up.
-  const followedNone = reports.length > 0 && reports.every(({ revision }) => revision === undefined);
-  const complete = followedNone ? undefined : input.lastComplete;
-  const release = complete ?? reportedRelease(input) ?? input.delivered ?? input.newest;
+export function makeFirst(input: RolloutInput): Move | undefined {
+  const { newest, rollback, retry } = input;
+  const stable = firstStable(input);
+  const release = stable ?? newest;
   if (!release) return undefined;
-  return {
+  const givenUp = rejectedIn(input);
+  const admission = makeAdmission(input.spec, input.gateways, { admitted: stable ? ALL : NO_GATEWAY });
+  const first = {
     // Reports may remain from rollouts before `spec.rollout` was removed; none of them had this number.
     number: Math.floor(input.now / 1000) % 1_000_000_000,
     ...noCounts,
     ...releaseOf(release),
-    ...stableFields(release),
+    ...stableFields(stable),
     startedAt: iso(input.now),
     plan: input.wavesHash,
-    givenUp: unlessEmpty(rejectedIn(input)),
-    admission: makeAdmission(input.spec, input.gateways, { admitted: ALL }),
-    handled: handledOf({
-      approve: isNamed ? undefined : input.approved,
-      rollback,
-      retry,
-      ignored: isNamed || input.approved === undefined ? undefined : ['approve'],
-    }),
-    // A status that was lost may have shown any release.
-    shownReleases: input.gateways.some(({ report }) => report?.rollout !== undefined)
-      ? [entryOf({ commit: ANY, revision: ANY })]
-      : undefined,
+    givenUp: unlessEmpty(givenUp),
+    admission,
+    handled: handledOf({ rollback, retry }),
   };
+  if (stable) return { to: 'Complete', rollout: first };
+  if (givenUp.includes(entryOf(release))) return { to: 'Stopped', rollout: first };
+  return { to: 'Previewing', rollout: { ...first, wave: admission[0]?.wave } };
+}
+
+/**
+ * Gateways that report no revision had no `spec.rollout`, and follow the commit in the status. A lost status has no such
+ * commit, so no report outweighs the stored releases.
+ */
+function firstStable({ gateways, lastComplete, delivered, newest }: RolloutInput): Release | undefined {
+  const reports = gateways.flatMap(({ report }) => (report?.commit === undefined ? [] : report));
+  if (reports.length === 0) return lastComplete ?? delivered ?? newest;
+  const followedNone = reports.some(({ revision }) => revision === undefined);
+  return (followedNone ? delivered : undefined) ?? lastComplete;
 }
 
 /** Returns the last releases that were rejected; the newest one must be among them, or it would start by itself. */
@@ -97,6 +91,7 @@ function renewed(rollout: RolloutStatus, { spec, gateways, wavesHash, now }: Rol
     admission: wavesHash === rollout.plan ? withoutEmptied(admission, before, gateways) : admission,
     preview: wavesHash === rollout.plan ? rollout.preview : inAnyWave(rollout.preview, admission),
     nextPreviewAt: rollout.nextPreviewAt,
+    approvals: rollout.approvals,
     handled: rollout.handled,
   };
 }
@@ -114,7 +109,7 @@ export function begin(rollout: RolloutStatus, release: Release, input: RolloutIn
 
 /** Completes a newest release that is the stable one: all gateways can have it at once. */
 export function returnToStable(rollout: RolloutStatus, input: RolloutInput): Draft {
-  return { ...renewed(rollout, input, ALL), ...stableOf(rollout), givenUp: rollout.givenUp };
+  return { ...renewed(rollout, input, ALL), ...(stableOf(rollout) ?? releaseOf(rollout)), givenUp: rollout.givenUp };
 }
 
 /**
@@ -122,38 +117,30 @@ export function returnToStable(rollout: RolloutStatus, input: RolloutInput): Dra
  */
 export function rollBack(rollout: RolloutStatus, target: Release, input: RolloutInput): Draft {
   // If the target is the release that was rolled back, the gateways leave the stable release, which they have now.
-  const left = isSame(target, rollout) ? stableOf(rollout) : releaseOf(rollout);
+  const left = (isSame(target, rollout) && stableOf(rollout)) || releaseOf(rollout);
   const givenUp = leftFor(target, rollout, input);
   return { ...renewed(rollout, input, NO_GATEWAY), ...left, ...stableFields(target), givenUp };
 }
 
 /** Returns the latest abandoned releases, including this one. */
 export function givenUpWith(rollout: Draft, release: Release): string[] {
-  return latest([entryOf(release), ...(rollout.givenUp ?? [])], rollout);
+  return latest([entryOf(release), ...(rollout.givenUp ?? [])]);
 }
 
-/**
- * Returns the first abandoned releases, and the one with an approval: if it fell out, it would start again under that
- * approval. A retry can still use it.
- */
-function latest(names: readonly string[], { handled }: Pick<RolloutStatus, 'handled'>): string[] {
-  const different = [...new Set(names)];
-  const { commit } = parseReleaseName(handled?.approve ?? '') ?? {};
-  const approved = entryOf({ commit, revision: handled?.approvedRevision });
-  const others = different.slice(0, MAX_GIVEN_UP);
-  if (!different.includes(approved) || others.includes(approved)) return others;
-  return [...others.slice(0, -1), approved];
-}
+/** Returns the first abandoned releases. One that falls out of the list would be a new release. */
+const latest = (names: readonly string[]): string[] => [...new Set(names)].slice(0, MAX_GIVEN_UP);
 
 /**
  * Returns the releases that all gateways leave: the one that was rolled out, and the stable one if the rollback goes
  * past it. The list is short, so the newest release comes first: it would start by itself if it fell out.
  */
 function leftFor(target: Release, rollout: RolloutStatus, { newest }: RolloutInput): string[] {
-  const left = [releaseOf(rollout), stableOf(rollout)].filter((release) => !isSame(release, target)).map(entryOf);
+  const left = [releaseOf(rollout), stableOf(rollout)].flatMap((release) =>
+    release && !isSame(release, target) ? entryOf(release) : [],
+  );
   const others = (rollout.givenUp ?? []).filter((name) => name !== entryOf(target));
   const awaited = others.filter((name) => newest !== undefined && name === entryOf(newest));
-  return latest([...left, ...awaited, ...others], rollout);
+  return latest([...left, ...awaited, ...others]);
 }
 
 const MAX_GIVEN_UP = 4;

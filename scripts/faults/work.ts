@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
-import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import type { SyncRelease } from '../../shared/api/sync-release.ts';
+import { changesToApprove } from '../../shared/domain/rollout/approvals.ts';
+import { corePath, syncReleasePath } from '../../shared/io/kubernetes/resource-path.ts';
 import { APART_MS } from './intents.ts';
 import { gatewaysOf } from './invariants/sample.ts';
 import type { PlannedWork, WorkKind } from './plan.ts';
@@ -83,16 +86,26 @@ export async function replaceBadCommit(world: World, resource: Resource): Promis
 }
 
 /** Approves waves that wait for it, and retries commits that failed, as the owner of a rollout would. */
-export async function letRolloutGoOn({ plane }: World, { path }: Resource): Promise<void> {
+export async function letRolloutGoOn({ plane }: World, { path, namespace }: Resource): Promise<void> {
   const { status } = await plane.ask<GatewaySync>({ path });
   const { phase, commit = null, waitsFor, handled = {} } = status?.rollout ?? {};
-  // An annotation that was already handled has to be removed before it is set again.
-  const order = (annotation: string, done: string | undefined, value = commit) =>
-    plane.merge(path, { metadata: { annotations: { [annotation]: done === value ? null : value } } });
-  if (phase === 'AwaitingApproval')
-    await order(ROLLOUT_ANNOTATIONS.approve, handled.approve, `${commit}/${status?.rollout?.revision}`);
+  if (status?.rollout && waitsFor === 'Approval') await approve(plane, namespace, status.rollout);
   const isGivenUp = phase === 'Stopped' || phase === 'RolledBack' || waitsFor === 'Retry';
-  if (isGivenUp) await order(ROLLOUT_ANNOTATIONS.retry, handled.retry);
+  // An annotation that was already handled has to be removed before it is set again.
+  const value = handled.retry === commit ? null : commit;
+  if (isGivenUp) await plane.merge(path, { metadata: { annotations: { [ROLLOUT_ANNOTATIONS.retry]: value } } });
+}
+
+/** Approves the changes of the release that waits, as they are shown. */
+async function approve(plane: World['plane'], namespace: string, rollout: RolloutStatus): Promise<void> {
+  const { release, nextRelease = release } = rollout;
+  const { nextCommit: commit = rollout.commit, nextRevision: revision = rollout.revision } = rollout;
+  const changes = changesToApprove({ commit, revision }, rollout, { hasPreviews: true });
+  if (nextRelease === undefined || changes === undefined) return;
+  const path = syncReleasePath(namespace, nextRelease);
+  const { approvals = [] } = await plane.ask<SyncRelease>({ path });
+  if (approvals.some((each) => each.changes === changes)) return;
+  await plane.merge(path, { approvals: [...approvals, { changes, by: 'owner', at: new Date().toISOString() }] });
 }
 
 async function push(

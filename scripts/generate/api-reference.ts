@@ -2,7 +2,7 @@ import type { GenericSchema } from 'valibot';
 import { gatewaySyncSpecSchema } from '../../shared/api/gateway-sync.ts';
 import { gatewaySyncStatusSchema } from '../../shared/api/gateway-sync-status.ts';
 import { API_VERSION, GATEWAY_SYNC, SYNC_RELEASE, SYNC_REPORT } from '../../shared/api/group.ts';
-import { syncReleaseSpecSchema, syncReleaseStatusSchema } from '../../shared/api/sync-release.ts';
+import { approvalsSchema, syncReleaseSpecSchema, syncReleaseStatusSchema } from '../../shared/api/sync-release.ts';
 import { syncReportStatusSchema } from '../../shared/api/sync-report.ts';
 import { type SchemaNode, toStructuralSchema } from './json-schema.ts';
 
@@ -77,6 +77,9 @@ export function generateApiReference(): Record<string, string> {
     `## ${SYNC_RELEASE.kind}: spec`,
     'The controller is the only writer. The spec never changes.',
     ...sectionsOf('spec', syncReleaseSpecSchema),
+    `## ${SYNC_RELEASE.kind}: approvals`,
+    'Users [add approvals](../how-to/approve-a-rollout.md#what-an-approval-is). The API server rejects every change or removal of an approval.',
+    tableOf(rowsOf({ properties: { approvals: toStructuralSchema(approvalsSchema) } })),
     `## ${SYNC_RELEASE.kind}: status`,
     'A result: status.rollout of the GatewaySync decides.',
     ...sectionsOf('status', syncReleaseStatusSchema),

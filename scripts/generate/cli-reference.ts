@@ -16,7 +16,7 @@ const introduction = `<!-- Generated from cli/: run npm run generate. -->
 
 # kubectl stoker
 
-A kubectl plugin that shows and controls what your gateways sync. It reads objects and writes annotations with your own permissions, and installs nothing in the cluster. [How to install and use it](../how-to/see-what-gateways-do.md).
+A kubectl plugin that shows and controls what your gateways sync. It reads objects, and writes annotations and approvals, with your own permissions, and installs nothing in the cluster. [How to install and use it](../how-to/see-what-gateways-do.md).
 
 ${fenced(describeProgram())}
 
@@ -41,7 +41,8 @@ ${fenced(describeProgram())}
 | pause, resume, sync | \`patch\` on \`gatewaysyncs\`, which the role \`edit\` includes |
 | diff, drift, plan with \`--ref\` | The same, and \`list\` on \`syncreports\` |
 | plan | \`get\` and \`list\` on \`gatewaysyncs\` and \`syncreports\`, which the role \`view\` includes. [A Role for CI](../how-to/plan-changes.md#in-ci-after-a-merge) |
-| approve, rollback, retry | \`patch\` on \`gatewaysyncs\`, and the verb \`approve\` if [\`rollout.approverRole.enabled\`](../how-to/approve-a-rollout.md#who-can-approve) is set |
+| approve | \`view\`, and \`patch\` on \`syncreleases\`, which [the ClusterRole \`<fullname>-approvers\`](../how-to/approve-a-rollout.md#who-can-approve) includes |
+| rollback, retry | \`patch\` on \`gatewaysyncs\`, which the role \`edit\` includes, and the verb \`approve\`, which the same ClusterRole includes |
 | check, migrate, completion | None: they do not access the cluster |
 
 If you can read only one namespace, the plugin shows only this namespace, and totals include only this namespace.`;

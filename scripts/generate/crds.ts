@@ -3,7 +3,7 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import { gatewaySyncSpecSchema } from '../../shared/api/gateway-sync.ts';
 import { gatewaySyncStatusSchema } from '../../shared/api/gateway-sync-status.ts';
 import { GATEWAY_SYNC, GROUP, type ResourceNames, SYNC_RELEASE, SYNC_REPORT, VERSION } from '../../shared/api/group.ts';
-import { syncReleaseSpecSchema, syncReleaseStatusSchema } from '../../shared/api/sync-release.ts';
+import { approvalsSchema, syncReleaseSpecSchema, syncReleaseStatusSchema } from '../../shared/api/sync-release.ts';
 import { syncReportStatusSchema } from '../../shared/api/sync-report.ts';
 import { UNOBSERVED } from '../../shared/domain/kubernetes/is-observed.ts';
 import { toStructuralSchema } from './json-schema.ts';
@@ -44,6 +44,7 @@ const syncReleaseColumns: Column[] = [
   ['Result', '.metadata.labels.sync\\.io/release', { description: 'Complete, Rejected, or nothing yet' }],
   ['Ref', '.spec.sources[0].ref'],
   ['Commit', '.spec.sources[0].commit'],
+  ['Approved By', '.approvals[-1:].by', { description: 'The last approver' }],
   ['Age', '.metadata.creationTimestamp', date],
   ['Complete', '.status.completedAt', { ...date, ...wide }],
   ['Message', '.status.message', wide],
@@ -116,12 +117,19 @@ const definitions = {
     columns: syncReleaseColumns,
     schema: {
       description:
-        'A SyncRelease is a commit with the spec.sync that belongs to it, as the controller rolls it out in waves. Only the controller writes it.',
+        'A SyncRelease is a commit with the spec.sync that belongs to it, as the controller rolls it out in waves. The controller writes it; approvers add approvals.',
       required: ['spec'],
+      'x-kubernetes-validations': [
+        {
+          rule: '!has(oldSelf.approvals) || (has(self.approvals) && oldSelf.approvals.all(approval, approval in self.approvals))',
+          message: 'approvals can only be added',
+        },
+      ],
       properties: {
         ...identity,
         metadata: { type: 'object' },
         spec: toStructuralSchema(syncReleaseSpecSchema),
+        approvals: toStructuralSchema(approvalsSchema),
         status: toStructuralSchema(syncReleaseStatusSchema),
       },
     },

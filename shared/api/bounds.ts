@@ -41,7 +41,7 @@ export const BOUNDS = {
   /** Characters of a request's ID, and of its time or sender. */
   requestId: 128,
   sender: 64,
-  /** Characters of an order: a commit, a slash, and a revision fit. */
+  /** Characters of an order, such as a commit or the name of a release. */
   order: 128,
   /** Total characters of the globs in `spec.webhook.repositories`. */
   repositories: 4_096,
@@ -53,10 +53,12 @@ export const BOUNDS = {
   changes: 100,
   /** Paths listed in a preview. */
   previewPaths: 20,
-  /** Different changes that an approval applies to; an approval of more applies to the commit. */
-  approvedDigests: 100,
-  /** Releases that users may have seen, and among which an approval of a commit alone could be ambiguous. */
-  shownReleases: 8,
+  /** Different changes of a release in the status; if there are more, an approval covers every change. */
+  digests: 100,
+  /** Approvals of one release, and those that a rollout applies. */
+  approvals: 20,
+  /** Characters of a user's name. */
+  userName: 512,
   /** Characters of a message in status. */
   message: 1024,
   /** Maximum of a counter: an int32. */

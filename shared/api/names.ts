@@ -33,15 +33,13 @@ export const NO_REPOSITORY = '-';
 
 /** Annotations with which users control a rollout. */
 export const ROLLOUT_ANNOTATIONS = {
-  /** A commit that is approved for waves with approval. */
-  approve: 'sync.io/approve',
   /** `previous`, or the name of a SyncRelease that was complete. */
   rollback: 'sync.io/rollback',
   /** A commit whose rollout stopped or was rolled back. */
   retry: 'sync.io/retry-rollout',
 } as const;
 
-/** Annotation with the user who set one of these annotations, if a policy of the chart checks it. */
+/** Annotation with the user who set one of these annotations; a policy of the chart checks it. */
 export const setByAnnotation = (annotation: string): string => `${annotation}-by`;
 
 /** Annotation with which a user queries agents for differences on their gateways: a question as JSON. */

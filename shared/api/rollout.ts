@@ -96,7 +96,7 @@ const releaseFields = (description: string) => ({
 const boundary = (description: string) => text(description, 32);
 
 const digests = (description: string) =>
-  list(text('First characters of a digest, or all.', 16), BOUNDS.approvedDigests, description);
+  list(text('First characters of a digest, all, or unknown.', 32), BOUNDS.digests, description);
 
 /** `status.rollout.preview`: the release that agents plan without applying it, and what they report. */
 const rolloutPreviewSchema = object('Preview of the newest commit by all gateways.', {
@@ -117,7 +117,13 @@ const rolloutPreviewSchema = object('Preview of the newest commit by all gateway
   ),
   digests: v.optional(
     digests(
-      'Different changes that gateways had reported when the wait was over, which an approval covers. all means that there were too many.',
+      'Different changes that gateways have reported, which an approval covers. all means that there were too many, unknown that a gateway in a wave with approval reports none.',
+    ),
+  ),
+  changes: v.optional(
+    text(
+      'Hash of these changes, which an approval names. Absent until a gateway has reported, or has had the time to do so.',
+      32,
     ),
   ),
   everyCommit: v.optional(
@@ -146,18 +152,13 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
   waitsSince: v.optional(timestamp('Time when that wait began.')),
   nextRelease: v.optional(releaseName('Name of the SyncRelease with nextCommit.')),
   nextRevision: v.optional(revision('Revision of spec.sync that belongs to nextCommit.')),
-  shownReleases: v.optional(
-    list(
-      text('A commit and a revision.', 128),
-      BOUNDS.shownReleases,
-      'Releases that the status has shown since the last approval that took effect, the newest first. If a commit has more than one revision here, its approval must name the revision. A star stands for older commits or revisions.',
+  stableCommit: v.optional(
+    commit(
+      "Commit of the last complete rollout or rollback. Gateways that aren't admitted have this commit. Absent if it is unknown, because the status and the SyncReleases were lost: then these gateways keep their files.",
     ),
   ),
-  stableCommit: commit(
-    "Commit of the last complete rollout or rollback. Gateways that aren't admitted have this commit.",
-  ),
-  stableRef: text('The ref that resolved to the stable commit.', BOUNDS.ref),
-  stableRevision: revision('Revision of spec.sync that belongs to the stable commit.'),
+  stableRef: v.optional(text('The ref that resolved to the stable commit.', BOUNDS.ref)),
+  stableRevision: v.optional(revision('Revision of spec.sync that belongs to the stable commit.')),
   stableRelease: v.optional(releaseName('Name of the SyncRelease with the stable commit.')),
   lastNumber: v.optional(count('Number of the newest release. It is not used again.')),
   earlierCommits: v.optional(
@@ -231,28 +232,30 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
     BOUNDS.waves + 1,
     'Admitted gateways per wave, as ranges of the hash of gateway name and pod name.',
   ),
+  approvals: v.optional(
+    list(
+      v.object({
+        release: releaseName('Name of the SyncRelease.'),
+        commit: commit('Its commit.'),
+        revision: revision('Its revision of spec.sync.'),
+        wave: v.optional(text('Name of the wave. If omitted, all waves.', 63)),
+        by: text('User name of the last approver.', BOUNDS.userName),
+        digests: digests('Changes that are approved. all means every change.'),
+      }),
+      BOUNDS.approvals,
+      'Approvals that apply to the release that is rolled out, or to the one that waits.',
+    ),
+  ),
   handled: v.optional(
     v.object({
-      approve: v.optional(text('Last processed value of sync.io/approve.', BOUNDS.order)),
-      approvedRevision: v.optional(
-        revision('Revision of spec.sync that the approval applies to. If omitted, the approval has no effect.'),
-      ),
-      approvedDigests: v.optional(
-        digests(
-          'Changes that the approval applies to, as in the previews of the gateways. If omitted, the preview is not over, or no gateway has reported yet. all means every change, because there were too many, or no gateway reported in time.',
-        ),
-      ),
       rollback: v.optional(text('Last processed value of sync.io/rollback.', BOUNDS.order)),
       retry: v.optional(text('Last processed value of sync.io/retry-rollout.', BOUNDS.order)),
       ignored: v.optional(
-        list(
-          v.picklist(['approve', 'retry-rollout', 'rollback']),
-          3,
-          'Annotations that had no effect when they were processed.',
-        ),
+        list(v.picklist(['retry-rollout', 'rollback']), 2, 'Annotations that had no effect when they were processed.'),
       ),
     }),
   ),
 });
 
+export type AppliedApproval = NonNullable<RolloutStatus['approvals']>[number];
 export type RolloutStatus = v.InferOutput<typeof rolloutStatusSchema>;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
-import { cel, count, integer, list, object, oneOf, text, timestamp } from './fields.ts';
+import { cel, count, integer, list, name, object, oneOf, text, timestamp } from './fields.ts';
 import type { GatewaySyncSpec } from './gateway-sync.ts';
 import type { ObjectMeta } from './object-meta.ts';
 import { ROLLOUT_PHASES } from './rollout.ts';
@@ -60,6 +60,33 @@ export const syncReleaseStatusSchema = object('Result of the release.', {
   ),
 });
 
+const approvalSchema = v.object({
+  wave: v.optional(name('Name of the wave. If omitted, all waves.', 63)),
+  changes: v.pipe(
+    text(
+      'Changes that were shown: status.rollout.preview.changes of the GatewaySync, or none if it shows no preview. none covers every change.',
+      32,
+    ),
+    v.regex(/^(none|[0-9a-f]{32})$/),
+  ),
+  by: name('User name of the approver.', BOUNDS.userName),
+  at: timestamp('Time of the approval.'),
+});
+
+/** `approvals` of a SyncRelease. Users add them; a policy of the chart checks their names. */
+export const approvalsSchema = v.pipe(
+  list(
+    approvalSchema,
+    BOUNDS.approvals,
+    'Approvals for waves with approval. They can only be added, each by the user that it names.',
+  ),
+  cel({ rule: 'self.all(approval, self.exists_one(other, other == approval))', message: 'approvals must differ' }),
+);
+export type Approval = v.InferOutput<typeof approvalSchema>;
+
+/** Stands for every change, because no gateway has reported any. */
+export const NO_CHANGES_SHOWN = 'none';
+
 type SyncReleaseSpec = Omit<v.InferOutput<typeof syncReleaseSpecSchema>, 'sync'> & {
   sync: GatewaySyncSpec['sync'];
 };
@@ -71,5 +98,6 @@ export interface SyncRelease {
   kind: string;
   metadata: ObjectMeta;
   spec: SyncReleaseSpec;
+  approvals?: Approval[];
   status?: SyncReleaseStatus;
 }

@@ -70,7 +70,7 @@ export const waveSchema = object('Group of gateways. A gateway belongs to the fi
       'Time for which all gateways of the wave must be verified before the next wave begins.',
     ),
   ),
-  approval: v.optional(flag('Wait until a user approves the commit with the annotation sync.io/approve.')),
+  approval: v.optional(flag('Wait until a user approves the release and its changes, with kubectl stoker approve.')),
 });
 
 export type Wave = v.InferOutput<typeof waveSchema>;

@@ -2,6 +2,7 @@ import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts'
 import { API_VERSION, SYNC_REPORT } from '../../shared/api/group.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { shortDigest } from '../../shared/domain/rollout/approvals.ts';
 import { syncRevision } from '../../shared/domain/rollout/sync-revision.ts';
 import { planOf, rolloutKey } from '../../shared/domain/rollout/waves.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -146,6 +147,8 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
   const upTo = (count: number) => keys[count - 1] ?? '';
   const admitted = 8;
   const counts = { total: 26, reported: 26, unchanged: 5, failing: 0, files: 21 };
+  const digest = digestFor('a');
+  const noted = { endedAt: minutesAgo(16), digests: [shortDigest(digest)], changes: digest.slice(0, 32) };
   const rollout = releaseOf({
     number: 4,
     release: `${name}-4`,
@@ -157,7 +160,7 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
     admitted,
     verified: 6,
     total: 26,
-    preview: { commit: NEW, ref: 'main', revision, startedAt: minutesAgo(16), ...counts },
+    preview: { commit: NEW, ref: 'main', revision, startedAt: minutesAgo(16), ...counts, ...noted },
     plan: planOf(waves),
     admission: [
       { wave: 'canary', members: upTo(2), admitted: upTo(2) },
@@ -177,7 +180,7 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
   const preview = { commit: NEW, revision, added: 0, deleted: 0 };
   const limits = {
     ...preview,
-    digest: digestFor('a'),
+    digest,
     modified: 1,
     paths: ['modify config/limits.json (ContentChanged)'],
   };

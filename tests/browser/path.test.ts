@@ -60,7 +60,7 @@ suite('the page of kubectl stoker ui with real gateways', { skip: skipWithoutChr
   after(closeBrowser);
 
   test('shows a push on each gateway, and lets a user approve it with only the keyboard', async (t) => {
-    const { page, repository, post, data } = await arrange(t);
+    const { page, address, repository, post, data } = await arrange(t);
     await untilLooks(page, 'new new new');
     const commit = await repository.commit({ files: { 'config/a.txt': 'second' } });
     assert.equal(await post('push', { ref: 'refs/heads/main' }), 202);
@@ -75,8 +75,9 @@ suite('the page of kubectl stoker ui with real gateways', { skip: skipWithoutChr
     await tabTo(page, 'Approve');
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
+    const { name } = address;
     await dialog
-      .getByText(`${commit.slice(0, 8)} (main) goes to wave west as soon as the previous waves are done.`)
+      .getByText(`${name}-2 (${commit.slice(0, 8)}, main) goes to wave west as soon as the previous waves are done.`)
       .waitFor();
     await tabTo(page, 'Approve');
     await page.keyboard.press('Enter');
@@ -85,6 +86,7 @@ suite('the page of kubectl stoker ui with real gateways', { skip: skipWithoutChr
     assert.deepEqual(await contents(), ['second', 'second', 'second']);
     await page.locator('#state', { hasText: 'ready' }).waitFor();
     await page.locator('#history').getByText(commit.slice(0, 8)).waitFor();
+    await page.locator('#history').getByText('approved by admin').waitFor();
     await page.locator('#trace').getByText('the receiver accepted the webhook').waitFor();
   });
 });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, suite, type TestContext, test } from 'node:test';
-import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { syncReleasePath } from '../../shared/io/kubernetes/resource-path.ts';
 import { callApi, connectCluster, createNamespace } from '../support/cluster.ts';
 import { patchStatus } from '../support/gateway-syncs.ts';
+import { permit } from '../support/permit.ts';
 import { digestFor } from '../support/planned-fleet.ts';
 import { startUi } from '../support/start-ui.ts';
 import { faultsOf } from './accessibility.ts';
@@ -66,9 +67,31 @@ suite('the plan of a commit on the page', { skip: skipWithoutChromium }, () => {
         await dialog.getByRole('button', { name: 'Cancel' }).click();
         await page.context().close();
       }
-    const path = gatewaySyncPath(namespace, name);
-    const { metadata } = await callApi<{ metadata: { annotations?: object } }>({ path });
-    assert.equal(metadata.annotations, undefined, 'looking changes nothing');
+    const { items } = await callApi<{ items: object[] }>({ path: syncReleasePath(namespace) });
+    assert.deepEqual(items, [], 'looking changes nothing');
+  });
+
+  test('can be approved by a user who may not change anything else', async (t) => {
+    const { namespace } = await arrange(t);
+    await permit(namespace, { can: 'view', users: ['victor'] });
+    await permit(namespace, { can: 'approve', users: ['alice'] });
+    const { kubeconfig } = await connectCluster();
+    for (const [user, access, denied] of [
+      ['victor', 'You have read-only access', ['Approve', 'Pause']],
+      ['alice', 'You can only read and approve', ['Pause']],
+    ] as const) {
+      const { address } = await startUi(t, kubeconfig, '-n', namespace, '--as', user);
+      const page = await openPage(t, address);
+      await page.getByRole('link', { name }).click();
+      await page.locator('#rights', { hasText: access }).waitFor();
+      for (const label of ['Approve', 'Pause']) {
+        const button = page.locator('#verbs').getByRole('button', { name: label });
+        assert.equal(await button.getAttribute('aria-disabled'), denied.some((each) => each === label) ? 'true' : null);
+      }
+      const asksForRole = await page.locator('#rights').getByText('…-approvers').count();
+      assert.equal(asksForRole, user === 'victor' ? 1 : 0);
+      await page.context().close();
+    }
   });
 
   test('shows hostile paths as text, and disappears when no commit is previewed', async (t) => {

@@ -1,6 +1,7 @@
 import { API_VERSION, SYNC_REPORT } from '../../shared/api/group.ts';
 import type { RolloutPreview } from '../../shared/api/rollout.ts';
 import type { GatewayPreview } from '../../shared/api/sync-report.ts';
+import { shortDigest } from '../../shared/domain/rollout/approvals.ts';
 import { planOf, rolloutKey } from '../../shared/domain/rollout/waves.ts';
 import { apply } from '../support/cluster.ts';
 import { rolloutStatusOf } from '../support/objects.ts';
@@ -50,7 +51,11 @@ export async function writePlannedRelease(
   }
   const keys = gateways.map((gateway) => rolloutKey(gateway.name, gateway.podName)).sort();
   const counts = { total: 24, reported: 24, unchanged: 14, failing: 1, files: 221 };
-  const preview: RolloutPreview = { commit: NEW, ref: 'main', revision, startedAt: minutesAgo(1), ...counts };
+  const changed = Object.values(previews).map(({ digest = nothing.digest }) => shortDigest(digest));
+  const digests = [...new Set(changed)].sort();
+  const changes = digestFor(digests.join()).slice(0, 32);
+  const noted = { startedAt: minutesAgo(1), digests, changes };
+  const preview: RolloutPreview = { commit: NEW, ref: 'main', revision, ...noted, ...counts };
   const rollout = rolloutStatusOf({
     phase: 'Complete',
     summary: 'complete, next waits for approval',
@@ -59,6 +64,7 @@ export async function writePlannedRelease(
     commit: OLD,
     nextCommit: NEW,
     nextRevision: revision,
+    nextRelease: `${name}-2`,
     revision,
     stableCommit: OLD,
     stableRevision: revision,

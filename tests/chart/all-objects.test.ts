@@ -10,7 +10,6 @@ const everything = {
   certManager: { enabled: false },
   replicaCount: 2,
   githubApp: { enabled: true },
-  rollout: { approverRole: { enabled: true } },
   serviceMonitor: { enabled: true, tokenSecret: { create: true } },
   podMonitor: { enabled: true },
   prometheusRule: { enabled: true },

@@ -8,7 +8,7 @@ import { roleBinding } from '../support/role-binding.ts';
 import { until } from '../support/until.ts';
 import { clientFor, connectAdministrator } from './support/client-for.ts';
 import { installRights } from './support/install-rights.ts';
-import { type Rendered, render } from './support/render.ts';
+import { pick, type Rendered, render } from './support/render.ts';
 
 const commit = 'a'.repeat(40);
 const waves = [
@@ -33,7 +33,8 @@ const account = (name: string) => ({ apiVersion: 'v1', kind: 'ServiceAccount', m
 await apply([
   site('site'),
   ...[account('editor'), account('approver')],
-  roleBinding({ namespace, name: 'edit' }, 'edit', ['editor', 'approver']),
+  // Not the role of Kubernetes: other tests install the chart, and its defaults add the permissions of approvers to `edit`.
+  roleBinding({ namespace, name: 'edit' }, `${namespace}-edit`, ['editor', 'approver']),
   roleBinding({ namespace, name: 'approve' }, `${namespace}-approvers`, ['approver']),
 ]);
 const actAs = async (serviceAccount: string): Promise<User> => {
@@ -48,12 +49,12 @@ const actAs = async (serviceAccount: string): Promise<User> => {
 };
 const editor = await actAs('editor');
 const approver = await actAs('approver');
-const approve = { metadata: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: commit } } };
-await until(() => editor.patch(approve), {
+const retry = { metadata: { annotations: { [ROLLOUT_ANNOTATIONS.retry]: commit } } };
+await until(() => editor.patch(retry), {
   describe: 'the policy to refuse who may only edit',
   accept: (answer) => /requires the verb approve/.test(answer),
 });
-await until(() => approver.patch(approve), {
+await until(() => approver.patch(retry), {
   describe: 'the approver to be let through',
   accept: (answer) => answer === 'accepted',
 });
@@ -91,48 +92,46 @@ test("with the approver role, a user who can only edit can't control a rollout",
   assert.equal(await editor.create(site('another')), 'accepted');
 });
 
-test("an approver can't name another user as the approver", async () => {
-  const { approve, rollback } = ROLLOUT_ANNOTATIONS;
+test("an approver can't name another user", async () => {
   const annotate = (annotations: object) => approver.patch({ metadata: { annotations } });
-  for (const order of [approve, rollback]) {
+  for (const order of Object.values(ROLLOUT_ANNOTATIONS)) {
     assert.equal(await annotate({ [order]: commit, [setByAnnotation(order)]: approverName }), 'accepted');
     const answer = await annotate({ [order]: commit, [setByAnnotation(order)]: 'anna' });
     assert.match(answer, new RegExp(`${setByAnnotation(order)} can be set only .* only to ${approverName}`));
   }
 });
 
-test("an approver can't take over the approval of another user", async () => {
-  const { approve } = ROLLOUT_ANNOTATIONS;
-  const by = setByAnnotation(approve);
+test("an approver can't take over the rollback of another user", async () => {
+  const { rollback } = ROLLOUT_ANNOTATIONS;
+  const by = setByAnnotation(rollback);
   const annotate = (annotations: object) => approver.patch({ metadata: { annotations } });
-  await storeAsAdministrator({ [approve]: commit });
+  await storeAsAdministrator({ [rollback]: commit });
   assert.match(await annotate({ [by]: approverName }), /can be set only together with the annotation/);
-  await storeAsAdministrator({ [approve]: null });
-  await storeAsAdministrator({ [approve]: commit, [by]: await administratorName() });
-  assert.match(await annotate({ [approve]: 'b'.repeat(40) }), /can be set only together with the annotation/);
-  assert.equal(await annotate({ [approve]: 'b'.repeat(40), [by]: approverName }), 'accepted');
-  for (const change of [{ [by]: null }, { [approve]: null }, { [approve]: 'b'.repeat(40), [by]: null }])
+  await storeAsAdministrator({ [rollback]: null });
+  await storeAsAdministrator({ [rollback]: commit, [by]: await administratorName() });
+  assert.match(await annotate({ [rollback]: 'b'.repeat(40) }), /can be set only together with the annotation/);
+  assert.equal(await annotate({ [rollback]: 'b'.repeat(40), [by]: approverName }), 'accepted');
+  for (const change of [{ [by]: null }, { [rollback]: null }, { [rollback]: 'b'.repeat(40), [by]: null }])
     assert.equal(await annotate(change), 'accepted', JSON.stringify(change));
 });
 
-test('a backup with the names of approvers is restored by a user who can impersonate them', async () => {
-  const { approve } = ROLLOUT_ANNOTATIONS;
+test('a backup with the names of users is restored by a user who can impersonate them', async () => {
+  const { rollback } = ROLLOUT_ANNOTATIONS;
   const administrator = await connectAdministrator();
   const resources = groupPath('sync.io/v1alpha1', 'gatewaysyncs', namespace);
-  const approvedBy = (name: string, by: string) => site(name, { [approve]: commit, [setByAnnotation(approve)]: by });
-  await storeAsAdministrator({ [approve]: null, [setByAnnotation(approve)]: null });
-  await administrator.create(resources, approvedBy('restored', approverName));
-  await administrator.mergePatch(gatewaySyncPath(namespace, 'site'), approvedBy('site', 'anna'));
-  assert.match(await approver.create(approvedBy('another', 'anna')), /can be set only together with the annotation/);
+  const orderedBy = (name: string, by: string) => site(name, { [rollback]: commit, [setByAnnotation(rollback)]: by });
+  await storeAsAdministrator({ [rollback]: null, [setByAnnotation(rollback)]: null });
+  await administrator.create(resources, orderedBy('restored', approverName));
+  await administrator.mergePatch(gatewaySyncPath(namespace, 'site'), orderedBy('site', 'anna'));
+  assert.match(await approver.create(orderedBy('another', 'anna')), /can be set only together with the annotation/);
 });
 
-test('the approver role is installed only if the values enable it', async () => {
-  const approvers = async (values: object) =>
-    (await render(values)).filter(({ metadata }) => metadata.name.endsWith('-approvers')).map(({ kind }) => kind);
-  assert.deepEqual(await approvers({}), []);
-  assert.deepEqual(await approvers({ rollout: { approverRole: { enabled: true } } }), [
-    'ClusterRole',
-    'ValidatingAdmissionPolicy',
-    'ValidatingAdmissionPolicyBinding',
-  ]);
+test('the role `admin` includes the approver role, and by default, `edit` also does', async () => {
+  const rolesWith = async (enabled: boolean) => {
+    const objects = await render({ rollout: { approverRole: { enabled } } });
+    const { labels = {} } = pick(objects, 'ClusterRole', '-approvers').metadata;
+    return Object.keys(labels).flatMap((label) => /\/aggregate-to-(.+)/.exec(label)?.[1] ?? []);
+  };
+  assert.deepEqual(await rolesWith(false), ['admin', 'edit']);
+  assert.deepEqual(await rolesWith(true), ['admin']);
 });

@@ -29,7 +29,6 @@ test('the page on permissions lists every rule of the chart', async () => {
     certManager: { enabled: false },
     webhookReceiver: { enabled: true, hmac: { secret: 'key' } },
     githubApp: { enabled: true },
-    rollout: { approverRole: { enabled: true } },
   };
   const rendered = (await render(everything)).filter(({ kind }) => /Role$/.test(kind)).flatMap(rowsOf);
   const documented = [...(await readFile(page, 'utf8')).matchAll(/^\| (`\S+`)(?: †)?( \| .+? \| .+?) \| .+ \|$/gm)].map(

@@ -7,6 +7,8 @@ import { clusterRoleBinding, roleBinding } from '../support/role-binding.ts';
 import { until } from '../support/until.ts';
 import { clientFor } from './support/client-for.ts';
 import { installRights } from './support/install-rights.ts';
+import { answerTo, releasePath, syncRelease } from './support/release-users.ts';
+import type { Rendered } from './support/render.ts';
 
 interface World {
   namespace: string;
@@ -51,6 +53,8 @@ async function arrange(t: TestContext, given?: string): Promise<World> {
   return { namespace, report, get };
 }
 
+const approval = { changes: 'none', by: 'anna', at: '2026-03-01T10:00:00Z' };
+
 /** The garbage collector hears of kinds that were added to the API server some 30 s later. */
 async function untilReportsAreCollected(namespace: string): Promise<void> {
   const owner = { apiVersion: 'v1', kind: 'Pod', name: 'nobody', uid: randomUUID() };
@@ -77,8 +81,24 @@ suite("the chart's policies", { concurrency: 4 }, () => {
     const namespace = `test-${randomUUID().slice(0, 8)}`;
     await kubectl('create', 'namespace', namespace);
     await arrange(t, namespace);
+    await apply(syncRelease(namespace, 1, { approvals: [approval] }));
     await kubectl('delete', 'namespace', namespace, '--wait=false');
     await untilGone(`namespace/${namespace}`, namespace);
+  });
+
+  test('let the controller delete an approved release in the foreground', async (t) => {
+    const { namespace } = await arrange(t);
+    const client = await clientFor({ namespace, serviceAccount: namespace });
+    const release = syncRelease(namespace, 1, { approvals: [approval] });
+    await apply(release);
+    const rename = () =>
+      client.mergePatch<Rendered>(releasePath(namespace, 1), { metadata: { labels: { 'sync.io/cr-name': 'other' } } });
+    await until(() => answerTo(rename(), release as Rendered), {
+      describe: 'the policy on releases to take effect',
+      accept: (answer) => answer === 'NotByController',
+    });
+    await client.delete(releasePath(namespace, 1), { query: { propagationPolicy: 'Foreground' } });
+    await untilGone('syncrelease/site-1', namespace);
   });
 
   test('let a service account with all permissions restore a backup', async (t) => {

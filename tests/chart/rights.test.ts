@@ -66,7 +66,7 @@ const never: Right[] = [
   'patch deployments.apps/scale',
   ...all('get list watch create update patch delete deletecollection', 'controllerrevisions.apps'),
   ...all('create', 'jobs.batch'),
-  ...all('create update patch delete deletecollection', 'gatewaysyncs.sync.io'),
+  ...all('create update patch delete deletecollection approve', 'gatewaysyncs.sync.io'),
   'update gatewaysyncs.sync.io/status',
   ...all('update deletecollection', 'syncreleases.sync.io'),
   'update syncreleases.sync.io/status',
@@ -205,22 +205,23 @@ test('an agent can read GatewaySyncs and a release by its name, and write report
   await checkPermissions({ account, client }, { [namespace]: rights, [elsewhere]: [] });
 });
 
-test('users with the roles view, edit, and admin can read resources, and all but viewers can write them', async () => {
+test('users with the roles view, edit, and admin can read resources, and all but viewers can write and approve them', async () => {
   const administrator = await connectAdministrator();
   const kinds = ['gatewaysyncs.sync.io', 'syncreleases.sync.io', 'syncreports.sync.io'];
   const reading = kinds.flatMap((kind) => all('get list watch', kind));
   const writing = all('create update patch delete deletecollection', 'gatewaysyncs.sync.io');
+  const approving = ['approve gatewaysyncs.sync.io', 'patch syncreleases.sync.io'];
   /** Only programs write these. */
   const reserved = [
     ...['patch gatewaysyncs.sync.io/status', 'patch syncreleases.sync.io/status'],
-    ...all('create update patch delete deletecollection', 'syncreleases.sync.io'),
+    ...all('create update delete deletecollection', 'syncreleases.sync.io'),
     ...all('create patch', 'syncreports.sync.io'),
   ];
-  const every = [...reading, ...writing, ...reserved];
+  const every = [...reading, ...writing, ...approving, ...reserved];
   for (const [role, expected] of Object.entries({
     view: reading,
-    edit: [...reading, ...writing],
-    admin: [...reading, ...writing],
+    edit: [...reading, ...writing, ...approving],
+    admin: [...reading, ...writing, ...approving],
   })) {
     const account = await bind(role, role);
     const allowedIn = (where: string) =>

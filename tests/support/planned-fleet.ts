@@ -4,6 +4,7 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
 import type { GatewayPreview, SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { shortDigest } from '../../shared/domain/rollout/approvals.ts';
 import { syncRevision } from '../../shared/domain/rollout/sync-revision.ts';
 import { planOf } from '../../shared/domain/rollout/waves.ts';
 import { gatewayCountsOf, gatewaySyncOf, rolloutStatusOf, type SpecInput, syncReportOf } from './objects.ts';
@@ -52,6 +53,7 @@ export function planned(
     unchanged: 0,
     failing: 0,
     files: 0,
+    ...changesOf(gateways, revision),
     ...preview,
   };
   const status = {
@@ -63,6 +65,7 @@ export function planned(
       wave: 'canary',
       commit: OLD,
       nextCommit: NEW,
+      nextRelease: 'plant-2',
       nextRevision: revision,
       revision,
       stableCommit: OLD,
@@ -84,6 +87,14 @@ export function planned(
     },
   }));
   return { gatewaySync: { ...base, status }, beyond: { reports, pods }, preview: whole };
+}
+
+/** Returns the changes as the controller notes them in the status, and a hash of them. */
+function changesOf(gateways: readonly PreviewingGateway[], revision: string) {
+  const changed = gateways.filter(({ report, preview }) => report && preview && report.unchangedAt !== NEW);
+  const noted = changed.map((gateway) => shortDigest(reportOf(gateway, revision).status?.preview?.digest ?? ''));
+  const digests = [...new Set(noted)].sort();
+  return { digests, changes: digestFor(digests.join()).slice(0, 32) };
 }
 
 const gatewayOf = (name: string, syncStatus: DiscoveredGateway['syncStatus']): DiscoveredGateway => ({

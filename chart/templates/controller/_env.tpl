@@ -87,7 +87,5 @@
   value: {{ .Values.githubApp.enabled | quote }}
 - name: AUTO_BIND_AGENT
   value: {{ .Values.rbac.autoBindAgent.enabled | quote }}
-- name: APPROVER_ROLE
-  value: {{ .Values.rollout.approverRole.enabled | quote }}
 {{ include "stoker-operator.logEnv" . }}
 {{- end -}}

@@ -124,15 +124,15 @@ function askBeyond(open, { lastRequest, lastPush, commit, state, counts }) {
 async function readBeyond(open) {
   askedAt = performance.now();
   const query = new URLSearchParams(open);
-  const { may } = beyond;
+  const known = beyond.rights;
   const [rights, trace] = await Promise.all([
-    may === undefined ? ask(`rights?${query}`).catch(() => ({})) : { may },
+    known ?? ask(`rights?${query}`).catch(() => undefined),
     ask(`trace?${query}`).catch((/** @type {Error} */ { message }) => ({ message })),
   ]);
   const now = opened();
   if (now?.namespace !== open.namespace || now.name !== open.name) return;
   const traceError = trace.trace ? undefined : (trace.message ?? 'No delivery yet.');
-  beyond = { may: rights.may, trace: trace.trace, traceError };
+  beyond = { rights, trace: trace.trace, traceError };
   schedule();
 }
 

@@ -7,6 +7,7 @@ import { drawGroups } from './plan.js';
 /** @typedef {import('../views.ts').Detail} Detail */
 /** @typedef {import('../verbs.ts').Verb} Verb */
 /** @typedef {import('../desk.ts').Proposal} Proposal */
+/** @typedef {import('../desk.ts').Rights} Rights */
 /** @typedef {import('../../fleet/plan-summary.ts').PlanSummary} Plan */
 /** @typedef {{ verb: Verb, namespace: string, name: string, to?: string }} Wish */
 
@@ -24,9 +25,9 @@ const WORDS = {
  * Draws a button for each applicable verb.
  * @param {HTMLElement} parent
  * @param {Detail} detail
- * @param {boolean} [may] whether the caller may change anything here
+ * @param {Rights} [rights]
  */
-export function drawVerbs(parent, { namespace, name, offers, rollout }, may) {
+export function drawVerbs(parent, { namespace, name, offers, rollout }, rights) {
   const shown = offers.filter(({ canBegin }) => canBegin).map(({ verb }) => verb);
   const isAwaited = rollout?.phase === 'AwaitingApproval' || rollout?.nextCommit !== undefined;
   const hadFocus = parent.contains(document.activeElement);
@@ -36,11 +37,24 @@ export function drawVerbs(parent, { namespace, name, offers, rollout }, may) {
       h('button', { type: 'button', onclick: () => openDialog({ verb, namespace, name }) }, WORDS[verb].label),
     update: (button, verb) => {
       button.classList.toggle('primary', verb === 'approve' && isAwaited);
-      setAttribute(button, 'aria-disabled', may === false && 'true');
-      setAttribute(button, 'aria-describedby', may === false && 'rights');
+      const isDenied = (verb === 'approve' ? rights?.mayApprove : rights?.mayChange) === false;
+      setAttribute(button, 'aria-disabled', isDenied && 'true');
+      setAttribute(button, 'aria-describedby', isDenied && 'rights');
     },
   });
   if (hadFocus && !parent.contains(document.activeElement)) focusVerb();
+}
+
+/** Explains which roles the caller lacks. @param {Detail} detail @param {Rights} [rights] */
+export function rightsWords({ namespace, offers }, rights) {
+  if (!rights) return '';
+  const { mayChange, mayApprove } = rights;
+  const place = `in the namespace ${namespace}`;
+  const isApprovable = offers.some(({ verb, canBegin }) => verb === 'approve' && canBegin);
+  const approvers = isApprovable && !mayApprove ? `To approve releases, request the role …-approvers ${place}.` : '';
+  if (mayChange) return approvers;
+  const access = mayApprove ? 'You can only read and approve' : 'You have read-only access';
+  return `${access}: to make changes, request the role edit ${place}. ${approvers}`.trimEnd();
 }
 
 /** Focuses the button of a verb, or the one that replaced it. @param {Verb} [verb] */

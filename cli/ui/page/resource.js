@@ -3,7 +3,7 @@ import { byId, h, redraw, setAttribute, setText } from './dom.js';
 import { legend } from './dots.js';
 import { drawGateways, frameGateways } from './gateways.js';
 import { hash, readable } from './hash.js';
-import { drawVerbs } from './orders.js';
+import { drawVerbs, rightsWords } from './orders.js';
 import { chosenPod, closePanel, drawPanel } from './panel.js';
 import { drawPlan } from './plan.js';
 import { drawDifferences, drawHistory, drawTrace, drawWaits } from './sections.js';
@@ -13,7 +13,8 @@ import { ago, formatCount, STATES } from './words.js';
 /** @typedef {import('../views.ts').Detail} Detail */
 /** @typedef {import('../../fleet/trace.ts').TraceView} TraceView */
 /** @typedef {import('../views.ts').GatewayDot} Gateway */
-/** @typedef {{ may?: boolean, trace?: TraceView, traceError?: string }} Beyond */
+/** @typedef {import('../desk.ts').Rights} Rights */
+/** @typedef {{ rights?: Rights, trace?: TraceView, traceError?: string }} Beyond */
 
 /** @param {string} id @param {string} title @param {string} [hint] */
 const section = (id, title, hint) =>
@@ -71,18 +72,13 @@ export function frameResource(main, { namespace, name }) {
  * @param {ReadonlyMap<string, Gateway>} gateways
  * @param {Beyond} beyond
  */
-export function drawResource(detail, gateways, { may, trace, traceError }) {
-  const { state, says, name, namespace } = detail;
+export function drawResource(detail, gateways, { rights, trace, traceError }) {
+  const { state, says } = detail;
   setAttribute(byId('head'), 'data-state', state);
   setText(byId('state'), STATES[state]);
   redraw(byId('says'), says, () => [readable(says)]);
-  drawVerbs(byId('verbs'), detail, may);
-  setText(
-    byId('rights'),
-    may === false
-      ? `You have read-only access: to make changes, request the role edit in the namespace ${namespace}.`
-      : '',
-  );
+  drawVerbs(byId('verbs'), detail, rights);
+  setText(byId('rights'), rightsWords(detail, rights));
   const { repo, ref, range, source, commit, backOn, keeps, counts, rollout } = detail;
   const facts = [repo, ref, range, source, commit, backOn, keeps, counts, rollout, ago(detail.resolvedAt)];
   redraw(byId('facts'), facts, () => drawFacts(detail));
@@ -94,8 +90,9 @@ export function drawResource(detail, gateways, { may, trace, traceError }) {
     drawTrace(detail, trace, traceError),
   );
   byId('history-section').hidden = !detail.hasHistory;
-  redraw(byId('history'), [detail.history, may, detail.history?.map(({ completedAt }) => ago(completedAt))], () =>
-    drawHistory(detail, may),
+  const mayChange = rights?.mayChange;
+  redraw(byId('history'), [detail.history, mayChange, detail.history?.map(({ completedAt }) => ago(completedAt))], () =>
+    drawHistory(detail, mayChange),
   );
   byId('differences-section').hidden = detail.differences.length === 0;
   redraw(byId('differences'), [detail.differences, detail.different], () => drawDifferences(detail));

@@ -71,8 +71,8 @@ export const drawDifferences = ({ name, differences, different }) => [
     ),
 ];
 
-/** @param {Detail} detail @param {boolean} [may] */
-export function drawHistory({ namespace, name, history }, may) {
+/** @param {Detail} detail @param {boolean} [mayChange] */
+export function drawHistory({ namespace, name, history }, mayChange) {
   if (!history) return [h('p', { class: 'calm' }, 'The SyncReleases cannot be read.')];
   if (history.length === 0) return [h('p', { class: 'calm' }, 'The history is empty.')];
   const current = history.findIndex(({ isStable }) => isStable);
@@ -81,32 +81,34 @@ export function drawHistory({ namespace, name, history }, may) {
     h(
       'ol',
       { class: 'history' },
-      history.map(({ number, name: to, phase, result, ref, commit, completedAt, isStable, canGoBack }, index) =>
-        h(
-          'li',
-          { class: isStable ? 'stable' : '' },
+      history.map(
+        ({ number, name: to, phase, result, ref, commit, completedAt, approvedBy, isStable, canGoBack }, index) =>
           h(
-            'div',
-            { class: 'release' },
-            h('b', {}, `${number}`),
-            h('span', { class: 'ref' }, ref === commit ? '' : readable(ref)),
-            hash(commit),
-            isStable && h('span', { class: 'note' }, 'current'),
-            h('small', { class: 'result' }, [result ?? phase, ago(completedAt)].filter(Boolean).join(', ')),
-          ),
-          canGoBack &&
-            may !== false &&
+            'li',
+            { class: isStable ? 'stable' : '' },
             h(
-              'button',
-              {
-                type: 'button',
-                class: 'quiet',
-                'aria-label': `${wayOf(index)} to release ${number}`,
-                onclick: () => openDialog({ verb: 'rollback', namespace, name, to }),
-              },
-              wayOf(index),
+              'div',
+              { class: 'release' },
+              h('b', {}, `${number}`),
+              h('span', { class: 'ref' }, ref === commit ? '' : readable(ref)),
+              hash(commit),
+              isStable && h('span', { class: 'note' }, 'current'),
+              h('small', { class: 'result' }, [result ?? phase, ago(completedAt)].filter(Boolean).join(', ')),
+              approvedBy && h('small', { class: 'result' }, 'approved by ', h('bdi', {}, approvedBy)),
             ),
-        ),
+            canGoBack &&
+              mayChange !== false &&
+              h(
+                'button',
+                {
+                  type: 'button',
+                  class: 'quiet',
+                  'aria-label': `${wayOf(index)} to release ${number}`,
+                  onclick: () => openDialog({ verb: 'rollback', namespace, name, to }),
+                },
+                wayOf(index),
+              ),
+          ),
       ),
     ),
   ];

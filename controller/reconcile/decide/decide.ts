@@ -71,7 +71,7 @@ export function decide(observation: Observation, now: number): Decision {
   return {
     status,
     transitions: [
-      ...orderTransitions(gatewaySync.status, status, authorsOf(observation)),
+      ...orderTransitions(gatewaySync.status, status, gatewaySync.orderedBy ?? {}),
       ...transitionsOf(gatewaySync.status, status),
       ...podTransitions(gatewaySync.status, status, observation.pods),
     ],
@@ -83,12 +83,6 @@ export function decide(observation: Observation, now: number): Decision {
     commitStatus:
       found?.kind === 'destination' && desired ? { destination: found.destination, status: desired } : undefined,
   };
-}
-
-/** Authors of the orders, as far as they can be trusted. */
-function authorsOf({ gatewaySync: { orderedBy = {} }, areAuthorsChecked }: Observation) {
-  if (areAuthorsChecked) return orderedBy;
-  return Object.fromEntries(Object.entries(orderedBy).map(([name, { user, ...author }]) => [name, author]));
 }
 
 /** Whether the followed commit belongs to the current spec, in the status or in the latest response. */

@@ -22,7 +22,7 @@ export interface FleetInput
 }
 
 /** The commit and, with rollouts, the revision of `spec.sync`. */
-export type WantedFiles = { commit: string | undefined; revision?: string };
+export type WantedFiles = { commit: string | undefined; revision?: string | undefined };
 
 /** Joins pods and their reports into the state of the fleet. */
 export function discoverGateways(input: FleetInput): Fleet {

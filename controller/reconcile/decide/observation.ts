@@ -11,8 +11,6 @@ import type { ObservedReport } from '../../watch/observed-report.ts';
 export interface Observation {
   /** Name of the cluster; empty if unknown. */
   cluster: string;
-  /** Whether a policy checks the user that an annotation names, so that it can be trusted. */
-  areAuthorsChecked: boolean;
   /** Whether pods get the sidecar only in namespaces with the label. */
   isLabelRequired: boolean;
   gatewaySync: ObservedGatewaySync;

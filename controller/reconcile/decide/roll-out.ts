@@ -12,11 +12,11 @@ import {
 } from '../../../shared/domain/rollout/releases.ts';
 import { completedIn } from '../../../shared/domain/rollout/stored-release.ts';
 import { withoutUndefined } from '../../../shared/domain/text/objects.ts';
-import { isStableGone, isStored, nameOf, withStoredNames } from '../../releases/find-release.ts';
+import { isStableGone, isStored, nameOf, usableIn, withStoredNames } from '../../releases/find-release.ts';
 import { HISTORY, withResults } from '../../releases/results.ts';
 import { isReleasedIn } from '../../rollout/admission.ts';
 import { step } from '../../rollout/machine.ts';
-import type { RolloutGateway } from '../../rollout/rollout-input.ts';
+import type { RolloutGateway, RolloutInput } from '../../rollout/rollout-input.ts';
 import { givenUpMessage } from '../../rollout/texts.ts';
 import type { ObservedGatewaySync } from '../../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../watch/observed-pod.ts';
@@ -51,21 +51,21 @@ export function rollOut(sync: GatewaySyncStatus, given: RolloutObservation, mome
   // If the status was lost, the results are all that is left of it.
   const releases = state ? withResults(given.releases, state, now) : given.releases;
   const observation = { ...given, releases };
-  // Nothing changes for a spec that hasn't been judged yet.
-  const mayMove = !spec.paused && sync.observedGeneration === generation;
   // New mappings never meet an old commit. Without the stable release, a rollback would be impossible.
   const newest = isResolved && !isStableGone(gatewaySync, releases) ? contentOf(sync, revision) : undefined;
   // A release that isn't stored can't be read. A current rollout continues.
-  const stored = newest && withName(newest, nameOf(newest, state, releases));
+  const stored = newest && withName(newest, nameOf(newest, state, usableIn(releases, gatewaySync)));
   const input = rolloutInput({ sync, observation, newest: stored, now, pauseOf: pausesOf(gatewaySync) });
-  // Before the first one, the delivered release gets its number, and then the newest.
-  const moved = mayMove && (state || newest) ? step(state, input) : undefined;
-  const renamed = moved && withStoredNames(moved, releases);
-  const next = renamed && withRecords(renamed, withResults(releases, renamed, now), gatewaySync);
-  const named = [next && stableOf(next), next && releaseOf(next), stored ?? newest];
-  const toStore = mayMove && newest ? missingIn(named, releases, revision) : [];
-  const isFirstStored = state !== undefined || (next !== undefined && isStored(stableOf(next), releases));
-  const kept = next && isFirstStored ? next : state;
+  // Nothing changes for a spec that hasn't been judged yet.
+  const mayMove = !spec.paused && sync.observedGeneration === generation;
+  const moved = mayMove && (state || newest) ? advance(state, input, observation) : undefined;
+  const stable = moved && stableOf(moved);
+  const current = moved && releaseOf(moved);
+  // The delivered release is stored first, then the newest.
+  const toStore = mayMove && newest ? missingIn([stable, current, stored ?? newest], releases, revision) : [];
+  const first = stable ?? current;
+  const mayKeep = state !== undefined || (first !== undefined && isStored(first, releases));
+  const kept = mayKeep ? (moved ?? state) : undefined;
   if (!kept) {
     return { fields: {}, wantedOf: () => ({ commit: undefined }), againInMs: undefined, isHeldBack: true, toStore };
   }
@@ -77,6 +77,20 @@ export function rollOut(sync: GatewaySyncStatus, given: RolloutObservation, mome
       !isAnswered || kept.revision !== revision || (isResolved && !stored && kept.commit !== sync.lastSyncCommit),
     toStore,
   };
+}
+
+/** Returns the next state, with the names of stored releases; undefined if there is nothing to roll out yet. */
+function advance(
+  state: RolloutStatus | undefined,
+  input: RolloutInput,
+  { releases, gatewaySync }: RolloutObservation,
+): RolloutStatus | undefined {
+  const usable = usableIn(releases, gatewaySync);
+  // A release that was stored again has another number, to which no approval applies.
+  const moved = step(state && withStoredNames(state, usable), input);
+  if (!moved) return undefined;
+  const named = withStoredNames(moved, usable);
+  return withRecords(named, withResults(releases, named, input.now), gatewaySync);
 }
 
 const withName = (content: Release, release: string | undefined): Release | undefined =>
@@ -124,7 +138,7 @@ interface Moment {
   isAnswered: boolean;
 }
 
-/** A pod that isn't among the gateways has ended; its result doesn't matter. */
+/** Returns the files of the release that each gateway is assigned to. A pod that isn't a gateway has ended. */
 function wantedBy(rollout: RolloutStatus, gateways: readonly RolloutGateway[]): (pod: ObservedPod) => WantedFiles {
   const { commit, revision, stableCommit, stableRevision, admission } = rollout;
   const admitted = new Set(gateways.flatMap((gateway) => (isReleasedIn(gateway, admission) ? gateway.name : [])));

@@ -28,6 +28,7 @@ export function transitionsOf(before: GatewaySyncStatus, after: GatewaySyncStatu
     commitTransition(before, after),
     tagTransition(before, after),
     waitTransition(before, after),
+    ...approvalTransitions(before, after),
     ...requestTransitions(before, after),
     ...problemTransitions(before, after),
     readinessTransition(before, after),
@@ -100,7 +101,6 @@ function waitTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Tr
 export const stepOf = ({ number, phase, wave }: RolloutStatus) => ({ number, phase, wave });
 
 const ORDERS = {
-  approve: { reason: 'RolloutApproved', what: (value: string) => `commit ${value} was approved` },
   rollback: { reason: 'RollbackOrdered', what: (value: string) => `${ROLLOUT_ANNOTATIONS.rollback}: ${value} was set` },
   retry: { reason: 'RetryOrdered', what: (value: string) => `${ROLLOUT_ANNOTATIONS.retry}: ${value} was set` },
 } as const;
@@ -114,7 +114,7 @@ export function orderTransitions(
   if (!before.rollout) return [];
   const previous = before.rollout.handled ?? {};
   const handled = after.rollout?.handled ?? {};
-  return (['approve', 'rollback', 'retry'] as const).flatMap((order) => {
+  return (['rollback', 'retry'] as const).flatMap((order) => {
     const value = handled[order];
     if (value === undefined || value === previous[order]) return [];
     const { reason, what } = ORDERS[order];
@@ -122,6 +122,19 @@ export function orderTransitions(
     const message = `${what(value)}${authorText(authors[order])}${isIgnored ? ', but has no effect' : ''}`;
     return [{ type: isIgnored ? ('Warning' as const) : ('Normal' as const), reason, message }];
   });
+}
+
+/** Returns an event for each approval that applies from now on. */
+function approvalTransitions(
+  { rollout: before }: GatewaySyncStatus,
+  { rollout: after }: GatewaySyncStatus,
+): Transition[] {
+  const isNew = (approval: object) => !before?.approvals?.some((each) => isEqual(each, approval));
+  return (after?.approvals ?? []).filter(isNew).map(({ release, wave, by }) => ({
+    type: 'Normal',
+    reason: 'RolloutApproved',
+    message: `release ${release} was approved${wave === undefined ? '' : ` for the wave ${wave}`} by ${by}`,
+  }));
 }
 
 function authorText({ user, manager }: Author = {}): string {

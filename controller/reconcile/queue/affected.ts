@@ -42,10 +42,15 @@ export function affectedByReport(change: Change<ObservedReport>, pod: ObservedPo
   return owner === undefined ? [] : [owner];
 }
 
-/** Key of the resource of a release that is gone or new; results in it are written by the resource's own reconciles. */
+/**
+ * Key of the resource of a release that is gone, new, or has another approval. Results in it are written by the
+ * resource's own reconciles.
+ */
 export function affectedByRelease(change: Change<ObservedRelease>): ObjectKey[] {
   if (change.type === 'deleted') return [resourceOf(change.previous)];
-  return change.previous?.uid === change.object.uid ? [] : [resourceOf(change.object)];
+  const { previous, object } = change;
+  const isKnown = previous?.uid === object.uid && isEqual(previous.approvals, object.approvals);
+  return isKnown ? [] : [resourceOf(object)];
 }
 
 /** Key of the resource after which a RoleBinding is named. */

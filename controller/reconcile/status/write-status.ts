@@ -58,7 +58,7 @@ function testedPatch(
   status: GatewaySyncStatus,
 ): PatchOperation[] {
   const test = (path: string, value: unknown) => ({ op: 'test' as const, path, value });
-  const orderNames = spec.rollout ? (['approve', 'rollback', 'retry'] as const) : [];
+  const orderNames = spec.rollout ? (['rollback', 'retry'] as const) : [];
   return [
     test('/metadata/uid', uid),
     test('/metadata/generation', generation),

@@ -16,14 +16,14 @@ export function waitForGate(facts: Facts): Next<Awaiting | 'Progressing'> {
 
 /**
  * Returns what the next gateways of the current wave need: an approval and a window before the wave begins, unless it
- * can be skipped, and a window in the wave when none of its gateways is in progress.
+ * can be skipped, and the same for further gateways of the wave when none is in progress.
  */
 export function gateOf(facts: Facts): Gate | undefined {
-  const { rollout, input, wave, unhealthyWave, released, changesNothing } = facts;
+  const { rollout, wave, unhealthyWave, released, changesNothing } = facts;
   if (!wave || changesNothing) return undefined;
   if (!rollout.waveStartedAt) return wave.canBeSkipped ? undefined : waitBefore(wave.index, rollout, facts);
   const { pending, isDone, mustSoak, isEachReleased } = wave;
   const isStuck = pending.length > 0 ? !pending.some((gateway) => released.has(gateway)) : isDone;
-  const needsWindow = isStuck && !mustSoak && !isEachReleased;
-  return needsWindow && !unhealthyWave && !input.window.isOpen ? 'window' : undefined;
+  const mustAsk = isStuck && !mustSoak && !isEachReleased && !unhealthyWave;
+  return mustAsk ? waitBefore(wave.index, rollout, facts) : undefined;
 }

@@ -1,5 +1,6 @@
 import { ALL } from '../../../shared/domain/rollout/waves.ts';
 import { type Admission, chooseAgain, hadGateways } from '../admission.ts';
+import { waitBefore } from '../approval.ts';
 import { isEmptyForLong } from '../deadlines.ts';
 import type { Facts, Next, Wait, WaveFacts } from '../facts.ts';
 import type { Move } from '../moves.ts';
@@ -49,7 +50,8 @@ function beginWave(wave: WaveFacts, { rollout, input }: Facts): Move<'Progressin
 export function releaseMore(wave: WaveFacts, facts: Facts): Move<'Progressing'> | undefined {
   const { rollout, input, unhealthyWave } = facts;
   const { admitted: before } = wave.entry;
-  if (unhealthyWave || !input.window.isOpen || before === ALL || wave.counted.length === 0) return undefined;
+  if (unhealthyWave || before === ALL || wave.counted.length === 0) return undefined;
+  if (waitBefore(wave.index, rollout, { rollout, input })) return undefined;
   const { admitted } = slotsOf(wave, facts);
   if (admitted === before) return undefined;
   const admission = rollout.admission.with(wave.index, { ...wave.entry, admitted });
@@ -66,7 +68,11 @@ function refill({ index, entry, counted }: WaveFacts, { rollout, input }: Facts)
   if (admission[index]?.members === entry.members) return undefined;
   const { wave } = entry;
   const { waveStartedAt } = wave === rollout.wave ? rollout : { waveStartedAt: iso(now) };
-  return { to: 'Progressing', rollout: { ...rollout, admission, wave, waveStartedAt } };
+  const needsApproval = spec.waves?.[index]?.approval === true;
+  return {
+    to: 'Progressing',
+    rollout: { ...rollout, admission, wave, waveStartedAt: needsApproval ? undefined : waveStartedAt },
+  };
 }
 
 /** Whether a wave that has soaked can end: its gateways are verified, or it has none to wait for. */

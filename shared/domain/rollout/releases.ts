@@ -7,17 +7,24 @@ import type { RolloutPhase, RolloutStatus } from '../../api/rollout.ts';
 export type Release = Pick<RolloutStatus, 'commit' | 'ref' | 'revision' | 'release'>;
 
 /** The fields by which releases are compared, because a gateway reports only these. */
-export type ReleaseName = Pick<Release, 'commit' | 'revision'> & Partial<Pick<Release, 'ref'>>;
+export type ReleaseContent = Pick<Release, 'commit' | 'revision'> & Partial<Pick<Release, 'ref'>>;
 
 /** The release of a rollout. */
 export const releaseOf = ({ commit, ref, revision, release }: Release): Release =>
   release === undefined ? { commit, ref, revision } : { commit, ref, revision, release };
 
-/** The last complete release. */
-export const stableOf = (rollout: RolloutStatus): Release => {
-  const { stableCommit: commit, stableRef: ref, stableRevision: revision, stableRelease: release } = rollout;
+type Stable = Pick<RolloutStatus, 'stableCommit' | 'stableRef' | 'stableRevision' | 'stableRelease'>;
+
+/** The last complete release; undefined if it is unknown. */
+export function stableOf({
+  stableCommit: commit,
+  stableRef: ref,
+  stableRevision: revision,
+  stableRelease: release,
+}: Stable): Release | undefined {
+  if (commit === undefined || ref === undefined || revision === undefined) return undefined;
   return releaseOf({ commit, ref, revision, release });
-};
+}
 
 /** A release as reported, which can be incomplete. */
 export interface ReportedRelease {
@@ -26,11 +33,8 @@ export interface ReportedRelease {
 }
 
 /** Compares the contents of releases, ignoring the ref. */
-export const isSame = (a: ReleaseName | ReportedRelease, b: ReleaseName | ReportedRelease): boolean =>
+export const isSame = (a: ReleaseContent | ReportedRelease, b: ReleaseContent | ReportedRelease): boolean =>
   a.commit === b.commit && a.revision === b.revision;
-
-/** Stands for older commits or revisions in the lists of the status. */
-export const ANY = '*';
 
 /** A release in the lists of the status. */
 export const entryOf = ({ commit, revision }: ReportedRelease): string => `${commit} ${revision}`;
@@ -55,9 +59,14 @@ export const isInProgress = ({ phase }: Pick<RolloutStatus, 'phase'>): boolean =
 export const hasUnfinished = ({ phase, admittedAt }: Pick<RolloutStatus, 'phase' | 'admittedAt'>): boolean =>
   phase === 'RollingBack' || (phase !== 'Complete' && phase !== 'RolledBack' && admittedAt !== undefined);
 
-/** Checks whether a gateway is on a release, or on none yet. A report without a revision can be of any. */
-export const isOn = ({ commit, revision }: ReportedRelease, release: ReportedRelease): boolean =>
-  commit === undefined || (commit === release.commit && (revision ?? release.revision) === release.revision);
+/**
+ * Checks whether a gateway is on a release, or on none yet. A report without a revision can be of any, and if the
+ * release is unknown, it can be the one that the gateway is on.
+ */
+export const isOn = ({ commit, revision }: ReportedRelease, release: ReportedRelease | undefined): boolean =>
+  commit === undefined ||
+  release === undefined ||
+  (commit === release.commit && (revision ?? release.revision) === release.revision);
 
 /**
  * Checks whether a gateway is on one of the two releases of a rollout, or on none yet. Its preview proves nothing if it
@@ -68,12 +77,6 @@ export const isOnRelease = (report: ReportedRelease, rollout: RolloutStatus): bo
 
 /** Phases of an abandoned release. */
 export const GIVEN_UP: readonly RolloutPhase[] = ['Stopped', 'RollingBack', 'RolledBack'];
-
-/** Parses `COMMIT` or `COMMIT/REVISION`, as in annotations; undefined if it is neither. */
-export function parseReleaseName(value: string): { commit: string; revision?: string | undefined } | undefined {
-  const [commit = '', revision, ...others] = value.split('/');
-  return commit === '' || revision === '' || others.length > 0 ? undefined : { commit, revision };
-}
 
 /** A release that all gateways had. It is rejected if it no longer has the label Complete, as after a rollback. */
 export interface CompletedRelease extends Release {
@@ -90,11 +93,11 @@ export function rollbackTarget(
   { rollout, completed }: { rollout: RolloutStatus; completed: readonly CompletedRelease[] },
 ): Release | undefined {
   const stable = stableOf(rollout);
-  const isOther = !isSame(releaseOf(rollout), stable) && rollout.phase !== 'RolledBack';
+  const isOther = stable && !isSame(releaseOf(rollout), stable) && rollout.phase !== 'RolledBack';
   if (isOther && (value === 'previous' || value === stable.release)) return stable;
-  const isDifferent = (release: Release) => !isSame(release, stable);
+  const isDifferent = (release: Release) => !stable || !isSame(release, stable);
   if (value !== 'previous') return completed.filter(isDifferent).find(({ release }) => release === value);
-  const current = completed.findIndex(({ release }) => release === stable.release);
+  const current = completed.findIndex(({ release }) => release === stable?.release);
   return completed.slice(current + 1).find((release) => !release.isRejected && isDifferent(release));
 }
 

@@ -1,5 +1,11 @@
 import { RELEASE_LABELS } from '../../api/names.ts';
-import { RELEASE_RESULTS, type ReleasePhase, type ReleaseResult, type SyncRelease } from '../../api/sync-release.ts';
+import {
+  type Approval,
+  RELEASE_RESULTS,
+  type ReleasePhase,
+  type ReleaseResult,
+  type SyncRelease,
+} from '../../api/sync-release.ts';
 import { withoutUndefined } from '../text/objects.ts';
 import { releaseName } from './release-name.ts';
 import { type CompletedRelease, type Release, releaseOf } from './releases.ts';
@@ -18,12 +24,14 @@ export interface StoredRelease extends Release {
   /** The label. */
   result?: ReleaseResult;
   phase?: ReleasePhase;
+  /** Absent if there are none. */
+  approvals?: readonly Approval[];
   /** Time when all gateways first had it (ms since the epoch); undefined if they never had. */
   completedAt?: number;
 }
 
 /** Reduces a SyncRelease to the fields used. */
-export function storedReleaseOf({ metadata, spec, status }: SyncRelease): StoredRelease {
+export function storedReleaseOf({ metadata, spec, approvals = [], status }: SyncRelease): StoredRelease {
   const [source] = spec.sources;
   const { labels = {} } = metadata;
   const crName = labels[RELEASE_LABELS.crName] ?? '';
@@ -39,6 +47,7 @@ export function storedReleaseOf({ metadata, spec, status }: SyncRelease): Stored
     ...withoutUndefined({
       result: RELEASE_RESULTS.find((each) => each === labels[RELEASE_LABELS.result]),
       phase: status?.phase,
+      approvals: approvals.length > 0 ? approvals : undefined,
       completedAt: status?.completedAt === undefined ? undefined : Date.parse(status.completedAt),
     }),
   };

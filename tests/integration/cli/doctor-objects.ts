@@ -88,7 +88,9 @@ export function operatorObjects(caBundle: string): [string, object][] {
       ports: [{ name: 'main', port: 9443 }],
     },
   ];
-  const policies = ['agent', 'releases', 'controller', 'receiver'].map((name) => `stoker-operator-${name}`);
+  const policies = ['agent', 'approvers', 'releases', 'controller', 'receiver'].map(
+    (name) => `stoker-operator-${name}`,
+  );
   const renewTime = new Date().toISOString().replace('Z', '000Z');
   const held = { holderIdentity: 'stoker-operator-0_1', leaseDurationSeconds: 3600, renewTime };
   const receiverEnv = { WEBHOOK_HMAC_SECRET_FILE: '/etc/webhook/hmac/webhook-secret' };

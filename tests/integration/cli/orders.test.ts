@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { suite, type TestContext, test } from 'node:test';
 import { connect } from '../../../cli/client/connect.ts';
 import { listReleases } from '../../../cli/client/read.ts';
@@ -7,12 +6,11 @@ import { carryOut } from '../../../cli/orders/carry-out.ts';
 import { agreementOf, type EffectOf } from '../../../cli/orders/order-effect.ts';
 import { effectOfRollback } from '../../../cli/orders/rollback.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
-import { syncRevision } from '../../../shared/domain/rollout/sync-revision.ts';
+import type { SyncRelease } from '../../../shared/api/sync-release.ts';
 import type { ApiRequest } from '../../../shared/io/kubernetes/client.ts';
-import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { gatewaySyncPath, syncReleasePath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
-import { injectedPod, report } from '../../support/gateway-pods.ts';
 import {
   type Address,
   applyGatewaySync,
@@ -22,7 +20,6 @@ import {
   untilGatewaySync,
 } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
-import { gatewayCountsOf, rolloutStatusOf } from '../../support/objects.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startController } from '../../support/start-controller.ts';
 import { stokerIn } from '../../support/stoker-in.ts';
@@ -72,7 +69,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     await untilPhase('Complete', second);
 
     const row = (number: number, commit: string) => `${number} +Complete .* ${commit.slice(0, 8)} .* ago`;
-    const lists = new RegExp(`^NUMBER .*\n${row(2, second)} +current\n${row(1, first)} *\n$`);
+    const lists = new RegExp(`^NUMBER .*\n${row(2, second)} +admin +current\n${row(1, first)} *\n$`);
     const isListed = ({ output }: { output: string }) => lists.test(output);
     await until(() => stoker(['history', 'app']), { describe: 'both results', accept: isListed });
     const { items } = JSON.parse((await stoker(['history', 'app', '-o', 'json'])).output);
@@ -148,51 +145,27 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     },
   );
 
-  test(
-    'approve the changes that were shown, or nothing if gateways report others before the confirmation',
-    slow,
-    async (t) => {
-      const namespace = await createNamespace(t);
-      const address = { namespace, name: 'app' };
-      const rollout = { waves: [{ name: 'canary', approval: true }] };
-      await applyGatewaySync(address, { repo: 'https://git.example/x' }, { rollout });
-      const revision = syncRevision((await read(address)).spec.sync);
-      const OLD = 'a'.repeat(40);
-      const NEW = 'b'.repeat(40);
-      const release = { commit: NEW, ref: 'main', revision };
-      const counts = { total: 1, reported: 1, unchanged: 0, failing: 0, files: 1 };
-      await patchStatus(address, {
-        gateways: gatewayCountsOf({ total: 1 }),
-        rollout: {
-          ...rolloutStatusOf({ ...release, phase: 'AwaitingApproval', stableCommit: OLD, stableRevision: revision }),
-          preview: { ...release, startedAt: new Date().toISOString(), ...counts },
-        },
-      });
-      await apply(injectedPod(namespace, 'till-1', 'app'));
-      const reportChange = (file: string) => {
-        const changes = { digest: createHash('sha256').update(file).digest('hex'), added: 0, modified: 0, deleted: 1 };
-        const preview = { commit: NEW, revision, ...changes, paths: [`delete ${file}`] };
-        const status = { crName: 'app', gateway: 'till-1', commit: OLD, revision, agentVersion: '0.1.0', preview };
-        return report({ namespace, name: 'till-1' }, status);
-      };
-      await reportChange('one');
-      const stoker = await stokerIn(namespace);
-      const approve = (host: Host) => stoker(['approve', 'app'], host);
-      const late: Host = {
-        confirm: async () => {
-          await reportChange('everything');
-          return true;
-        },
-      };
-      const refused = await approve(late);
-      assert.equal(refused.status, 1, refused.notes);
-      assert.match(refused.notes, /error: [^;\n]*; [^:\n]*: /);
-      assert.equal((await read(address)).metadata.annotations?.['sync.io/approve'], undefined);
-      const done = await approve(consenting);
-      assert.equal(done.status, 0, done.notes);
-      assert.equal((await read(address)).metadata.annotations?.['sync.io/approve'], `${NEW}/${revision}`);
-    },
-  );
+  test('approve only the release that was shown, even if spec.sync is edited in the meantime', slow, async (t) => {
+    const { address, push, stoker } = await arrange(t, [{ name: 'canary', approval: true }]);
+    const second = await push();
+    const untilNext = (release: string) =>
+      untilGatewaySync(address, release, ({ status }) => status?.rollout?.nextRelease === release);
+    await untilNext('app-2');
+    const mappings = [{ source: 'config', destination: 'elsewhere' }];
+    const editing: Host = {
+      confirm: async () => {
+        await patchResource(address, { spec: { sync: { profiles: { default: { mappings } } } } });
+        await untilNext('app-3');
+        return true;
+      },
+    };
+    const refused = await stoker(['approve', 'app', '--commit', second], editing);
+    assert.equal(refused.status, 1, refused.notes);
+    assert.match(refused.notes, /: app-3 /);
+    const approvalsOf = async (release: string) =>
+      (await callApi<SyncRelease>({ path: syncReleasePath(address.namespace, release) })).approvals;
+    assert.deepEqual([await approvalsOf('app-2'), await approvalsOf('app-3')], [undefined, undefined]);
+  });
 
   test('never revoke a command that another user gave a moment ago', slow, async (t) => {
     const { address, controller, push, untilPhase } = await arrange(t);

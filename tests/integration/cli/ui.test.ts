@@ -10,10 +10,12 @@ import { slow } from '../../support/depth.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, patchResource, patchStatus, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gatewayCountsOf } from '../../support/objects.ts';
+import { permit } from '../../support/permit.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startUi, type Ui } from '../../support/start-ui.ts';
 import { writeReleases } from '../../support/sync-releases.ts';
 import { viewerOf } from '../../support/viewer-of.ts';
+import { CHANGES, writeReleaseToApprove } from './release-to-approve.ts';
 import { startRelay } from './start-relay.ts';
 
 interface Answer {
@@ -246,6 +248,38 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     await untilGatewaySync({ namespace, name: 'plant' }, 'a pause', ({ spec }) => spec.paused);
     const again = await entered.post('plan', wish);
     assert.deepEqual([again.body.kind, /is already paused/.test(again.body.says)], ['done', true]);
+  });
+
+  test('lets users approve who may only view and approve, shows what they may, and names them', slow, async (t) => {
+    const { namespace, approvals } = await writeReleaseToApprove(t);
+    await permit(namespace, { can: 'view', users: ['victor'] });
+    await permit(namespace, { can: 'approve', users: ['alice'] });
+    const { kubeconfig } = await connectCluster();
+    const pageFor = async (user: string) => {
+      const entered = await enter(await startUi(t, kubeconfig, '-n', namespace, '--as', user));
+      const rights = JSON.parse((await send(`${entered.page}rights?namespace=${namespace}`, entered.own)).text);
+      return { ...entered, rights };
+    };
+    const wish = { verb: 'approve', namespace, name: 'app' };
+    const victor = await pageFor('victor');
+    assert.deepEqual(victor.rights, { mayChange: false, mayApprove: false });
+    const { agreed } = (await victor.post('plan', wish)).body;
+    const refused = await victor.post('order', { ...wish, agreed });
+    assert.deepEqual([refused.status, refused.body.code, await approvals()], [409, 'Forbidden', []]);
+
+    const alice = await pageFor('alice');
+    assert.deepEqual(alice.rights, { mayChange: false, mayApprove: true });
+    const open = `?namespace=${namespace}&name=app`;
+    const canApprove = ({ detail }: Update) =>
+      detail?.offers.some(({ verb, canBegin }) => verb === 'approve' && canBegin) === true;
+    await untilUpdate(alice, canApprove, open);
+    const approved = untilUpdate(alice, ({ detail }) => detail?.history?.[0]?.approvedBy === 'alice', open);
+    const proposal = (await alice.post('plan', wish)).body;
+    const done = await alice.post('order', { ...wish, agreed: proposal.agreed });
+    assert.equal(done.status, 200, JSON.stringify(done.body));
+    assert.deepEqual(await approvals(), [['alice', undefined, CHANGES]]);
+    assert.equal(canApprove(await approved), false);
+    assert.equal((await alice.post('plan', wish)).body.kind, 'done');
   });
 
   test('notifies every page of changed, new, and deleted resources', slow, async (t) => {

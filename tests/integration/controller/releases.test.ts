@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { RELEASE_LABELS } from '../../../shared/api/names.ts';
 import type { SyncRelease } from '../../../shared/api/sync-release.ts';
+import { type ApiRequest, KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath, syncReleasePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, createNamespace, kubectl, mergePatch } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
@@ -67,6 +68,27 @@ suite('releases', { concurrency: 4 }, () => {
     await kubectl('annotate', 'gsync', 'app', '--namespace', address.namespace, 'sync.io/rollback=app-1');
     await untilReleases(['app-1 Complete Complete one', 'app-2 - Superseded two', 'app-3 Rejected RolledBack three']);
     await untilStatus(address, { rollout: { stableRelease: 'app-1', release: 'app-3' } });
+  });
+
+  test('keep approvals that users add right before a result is written', async (t) => {
+    const { address, edit, untilReleases, release } = await arrange(t);
+    const path = release('app-2');
+    const approvals: object[] = [];
+    const { request: send } = KubernetesClient.prototype;
+    t.mock.method(KubernetesClient.prototype, 'request', async function (this: KubernetesClient, sent: ApiRequest) {
+      if (sent.method === 'PATCH' && sent.path.startsWith(path) && approvals.length < 5) {
+        approvals.push({ changes: 'none', by: `user ${approvals.length}`, at: '2026-11-22T12:00:00Z' });
+        await mergePatch(path, { approvals });
+      }
+      return await send.call(this, sent);
+    });
+    await startController(t, address.namespace);
+    await edit('one', OPEN);
+    await untilReleases(['app-1 Complete Complete one']);
+    await edit('two', OPEN);
+    await untilReleases(['app-1 Complete Complete one', 'app-2 Complete Complete two']);
+    assert.ok(approvals.length > 1);
+    assert.deepEqual((await callApi<SyncRelease>({ path })).approvals, approvals);
   });
 
   test('never change, not even their spec.sync', async (t) => {

@@ -22,6 +22,7 @@ import { until } from '../../support/until.ts';
 
 interface BackedUp {
   metadata: ObjectMeta;
+  spec?: { sources?: { repo: string }[] };
   status?: unknown;
 }
 
@@ -55,10 +56,12 @@ interface World {
   v1: string;
   /** The resource, which followed the release v1 when the backup was made. */
   before: GatewaySync;
+  /** Makes another backup. */
+  backUp: () => Promise<void>;
   /** Deletes all objects of the backup. */
   deleteAll: () => Promise<void>;
-  /** Restores all objects of the backup. */
-  restoreAll: (options: RestoreOptions) => Promise<void>;
+  /** Restores all objects of the backup, each with a change. */
+  restoreAll: (options: RestoreOptions, change?: (object: BackedUp) => BackedUp) => Promise<void>;
   controller: Awaited<ReturnType<typeof startController>>;
 }
 
@@ -69,7 +72,8 @@ async function arrange(t: TestContext): Promise<World> {
   await repository.tag('v1');
   await repository.commit({ files: { 'config/a': '2' } });
   const address = { namespace: await createNamespace(t), name: 'app' };
-  await applyGatewaySync(address, { repo: repository.url }, { rollout: { windows: [{ kind: 'Deny' }] } });
+  const rollout = { windows: [{ kind: 'Deny' }], waves: [{ name: 'all', approval: true }] };
+  await applyGatewaySync(address, { repo: repository.url }, { rollout });
   await request(address, 'v1');
   // Later, because the first rollout must be that of v1.
   const controller = await startController(t, address.namespace);
@@ -79,17 +83,21 @@ async function arrange(t: TestContext): Promise<World> {
     accept: (found) => found === 'app-1 Complete',
   });
   const paths = pathsIn(address);
-  const backup = await Promise.all(paths.map((path) => callApi<{ items: BackedUp[] }>({ path })));
+  const read = () => Promise.all(paths.map((path) => callApi<{ items: BackedUp[] }>({ path })));
+  let backup = await read();
+  const backUp = async () => {
+    backup = await read();
+  };
   const deleteAll = async () => {
     for (const path of paths) await callApi({ method: 'DELETE', path });
     await until(() => resultsIn(address), { describe: 'no release', accept: (found) => found === '' });
   };
-  const restoreAll: World['restoreAll'] = async ({ withStatus, areReleasesFirst }) => {
+  const restoreAll: World['restoreAll'] = async ({ withStatus, areReleasesFirst }, change = (object) => object) => {
     const order = areReleasesFirst ? [0, 2, 1] : [0, 1, 2];
     for (const index of order)
-      for (const item of backup[index]?.items ?? []) await restore(paths[index] ?? '', item, withStatus);
+      for (const item of backup[index]?.items ?? []) await restore(paths[index] ?? '', change(item), withStatus);
   };
-  return { address, v1, before, deleteAll, restoreAll, controller };
+  return { address, v1, before, backUp, deleteAll, restoreAll, controller };
 }
 
 /** Names and labels of the releases. */
@@ -129,4 +137,34 @@ suite('a GatewaySync that Velero restores', { concurrency: 2 }, () => {
           assert.match(await resultsIn(address), /^app-1 Complete(,app-2 undefined)?$/);
         });
       }
+});
+
+suite('an approval in a backup', { concurrency: 2 }, () => {
+  for (const [title, repo, expected] of [
+    ['is valid for the same repository', undefined, { nextRelease: 'app-2', waitsFor: 'Window' }],
+    [
+      'has no effect if its release is of another repository',
+      'https://git.example.com/other',
+      { nextRelease: 'app-3', waitsFor: 'Approval' },
+    ],
+  ] as const)
+    test(title, async (t) => {
+      const { address, backUp, deleteAll, restoreAll, controller } = await arrange(t);
+      await request(address, 'main');
+      const { status } = await untilStatus(address, { rollout: { nextRelease: 'app-2', waitsFor: 'Approval' } });
+      const { changes } = status?.rollout?.preview ?? {};
+      const approvals = [{ changes, by: 'anna', at: '2026-11-22T12:00:00Z' }];
+      await mergePatch(syncReleasePath(address.namespace, 'app-2'), { approvals });
+      await untilStatus(address, { rollout: { nextRelease: 'app-2', waitsFor: 'Window' } });
+      await backUp();
+      await controller.stop();
+      await deleteAll();
+      await restoreAll({ withStatus: false, areReleasesFirst: true }, (object) => {
+        const [source] = object.metadata.name === 'app-2' ? (object.spec?.sources ?? []) : [];
+        if (source && repo) source.repo = repo;
+        return object;
+      });
+      await startController(t, address.namespace);
+      await untilStatus(address, { rollout: { stableRelease: 'app-1', ...expected } });
+    });
 });

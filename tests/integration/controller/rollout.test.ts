@@ -16,6 +16,7 @@ import {
   condition,
   request,
   untilCondition,
+  untilGatewaySync,
   untilStatus,
 } from '../../support/gateway-syncs.ts';
 import { serveRepository } from '../../support/git-server-for.ts';
@@ -73,6 +74,7 @@ class Agents {
     const [commit, revision] = isAdmitted
       ? [rollout.commit, rollout.revision]
       : [rollout.stableCommit, rollout.stableRevision];
+    if (commit === undefined || revision === undefined) return;
     const had = this.had[name] ?? [];
     if (had.at(-1) !== `${commit} ${revision}`) had.push(`${commit} ${revision}`);
     const isAssigned = isAdmitted || /^Roll/.test(rollout.phase);
@@ -181,6 +183,25 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     assert.deepEqual(await commitsIn(address), [first, bad]);
   });
 
+  test('keeps the files of gateways if its status and its releases are lost', slow, async (t) => {
+    const { address, first, commit, agents, untilPhase, controller } = await arrange(t);
+    await untilPhase('Complete');
+    await controller.stop();
+    const bad = await commit(2);
+    agents.bad.add(bad);
+    await mergePatch(`${gatewaySyncPath(address.namespace, address.name)}/status`, { status: null });
+    await callApi({ method: 'DELETE', path: syncReleasePath(address.namespace) });
+    await startController(t, address.namespace);
+    const stopped = await untilPhase('Stopped', bad);
+    assert.equal(stopped.status?.rollout?.stableCommit, undefined);
+    const names = { [first]: 'first', [bad]: 'bad' };
+    assert.deepEqual(shortOf(agents, names), { a: ['first', 'bad'], b: ['first'], c: ['first'] });
+    const good = await commit(3);
+    await request(address, good);
+    await untilStatus(address, { rollout: { phase: 'Complete', stableCommit: good } });
+    assert.deepEqual(await commitsIn(address), [bad, good]);
+  });
+
   test('stops if a gateway fails, notifies the requester, and rolls back on command', slow, async (t) => {
     const { address, first, commit, agents, untilPhase, controller } = await arrange(t);
     const bad = await commit(2);
@@ -210,17 +231,30 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
   });
 
   test('delivers an edit of spec.sync in the same waves, and keeps the previous revision', slow, async (t) => {
-    const approved = { waves: [{ ...waves[0], approval: true }] };
-    const { address, first, agents, untilPhase } = await arrange(t, approved, { APPROVER_ROLE: 'true' });
+    const gated = { waves: [{ ...waves[0], approval: true }] };
+    const { address, first, agents, untilPhase } = await arrange(t, gated);
     const before = (await read(address)).status?.rollout?.revision as string;
     const mappings = [{ source: 'config', destination: 'elsewhere' }];
     await mergePatch(gatewaySyncPath(address.namespace, address.name), {
       spec: { sync: { profiles: { default: { mappings } } } },
     });
-    const waiting = await untilStatus(address, { rollout: { nextCommit: first } });
-    assert.match(waiting.status?.rollout?.message ?? '', /sync\.io\/approve/);
-    const approval = [`sync.io/approve=${first}`, 'sync.io/approve-by=anna'];
-    await kubectl('annotate', 'gsync', 'app', '--namespace', address.namespace, ...approval);
+    await untilStatus(address, { rollout: { nextCommit: first, nextRelease: 'app-2', waitsFor: 'Approval' } });
+    const approve = (...changes: string[]) =>
+      mergePatch(syncReleasePath(address.namespace, 'app-2'), {
+        approvals: changes.map((each) => ({ changes: each, by: 'anna', at: '2026-11-22T12:00:00Z' })),
+      });
+    const others = '0'.repeat(32);
+    await approve(others);
+    await untilGatewaySync(address, 'the mention of other changes', ({ status }) =>
+      Boolean(status?.rollout?.message?.includes(', because ')),
+    );
+    const { approvals, waitsFor } = (await read(address)).status?.rollout ?? {};
+    assert.deepEqual([approvals, waitsFor], [undefined, 'Approval']);
+    const approvedAt = performance.now();
+    await approve(others, 'none');
+    // Without the watch, the next reconcile would be half a minute later.
+    await untilGatewaySync(address, 'a begun rollout', ({ status }) => status?.rollout?.release === 'app-2', 10_000);
+    t.diagnostic(`began after ${Math.round(performance.now() - approvedAt)} ms`);
     const after = syncRevision((await read(address)).spec.sync);
     await untilStatus(address, { rollout: { phase: 'Complete', stableRevision: after } });
     assert.deepEqual(
@@ -229,6 +263,6 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     );
     assert.deepEqual(await commitsIn(address), [first, first]);
     await untilPhase('Complete');
-    assert.deepEqual(await untilEvents(address, 'RolloutApproved'), [`commit ${first} was approved by anna`]);
+    assert.deepEqual(await untilEvents(address, 'RolloutApproved'), ['release app-2 was approved by anna']);
   });
 });

@@ -107,7 +107,6 @@ suite('a status that is decided again', { concurrency: 1 }, () => {
     'an annotation of another client': { apply: annotate('example.com/delivery'), outcome: 'written' },
     'a request': { apply: (address: Address) => request(address, 'v1'), outcome: 'written' },
     'an edit': { apply: (address: Address) => patchResource(address, { spec: { paused: true } }), outcome: 'conflict' },
-    'an approval': { apply: annotate(ROLLOUT_ANNOTATIONS.approve), outcome: 'conflict' },
     'a rollback': { apply: annotate(ROLLOUT_ANNOTATIONS.rollback), outcome: 'conflict' },
     'a retry': { apply: annotate(ROLLOUT_ANNOTATIONS.retry), outcome: 'conflict' },
     'a status of another leader': {

@@ -7,9 +7,9 @@ import { agentClusterRole } from '../../../scripts/testbed/agent-role.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
 import { rolloutKey } from '../../../shared/domain/rollout/waves.ts';
-import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { syncReleasePath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { type Scope, scopeOfSuite } from '../../support/clean-up.ts';
-import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';
+import { apply, callApi, createNamespace, kubectl, mergePatch } from '../../support/cluster.ts';
 import { byDepth, slow } from '../../support/depth.ts';
 import { gatewayPod, markReady } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
@@ -117,7 +117,7 @@ suite('a commit that gateways preview', () => {
       return rollout?.phase === 'Complete' && rollout.stableCommit === commit && gateways?.synced === GATEWAYS;
     });
     t.diagnostic(`complete after ${seconds().toFixed(1)} s`);
-    assert.deepEqual([status.rollout?.admittedAt, status.rollout?.handled], [undefined, undefined]);
+    assert.deepEqual([status.rollout?.admittedAt, status.rollout?.approvals], [undefined, undefined]);
     assert.deepEqual(
       (await reports()).map(({ unchangedAt }) => unchangedAt),
       names.map(() => commit),
@@ -142,7 +142,7 @@ suite('a commit that gateways preview', () => {
       return rollout?.phase === 'Complete' && rollout.stableCommit === commit;
     });
     // The first wave, which needs an approval, was skipped.
-    assert.equal(status.rollout?.handled, undefined);
+    assert.equal(status.rollout?.approvals, undefined);
     assert.deepEqual(contents(), [...former.slice(0, -CHANGED), ...changed.map(() => 'second')]);
   });
 
@@ -163,7 +163,8 @@ suite('a commit that gateways preview', () => {
     });
     assert.deepEqual([rollout?.nextCommit, rollout?.waitsFor], [commit, 'Approval']);
     assert.deepEqual(contents(), former);
-    await order('annotate', 'gsync', 'app', `sync.io/approve=${commit}`);
+    const approvals = [{ changes: rollout?.preview?.changes, by: 'anna', at: '2026-11-22T12:00:00Z' }];
+    await mergePatch(syncReleasePath(address.namespace, rollout?.nextRelease), { approvals });
     await untilStatus('the commit', (status) => status.rollout?.stableCommit === commit);
     assert.deepEqual(contents(), ['third', ...former.slice(1)]);
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { historyView, releaseWords, wayBackTo } from '../../../cli/fleet/history.ts';
+import { approversIn, historyView, releaseWords, wayBackTo } from '../../../cli/fleet/history.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import type { StoredRelease } from '../../../shared/domain/rollout/stored-release.ts';
 import { omit } from '../../../shared/domain/text/objects.ts';
@@ -45,6 +45,15 @@ suite('the history', () => {
     const fields = { name: 'plant-12', ref: 'v12', commit: commitOf(2), phase: 'Stopped', result: 'Rejected' };
     assert.deepEqual({ ...first }, { number: 12, ...fields, isStable: false, canGoBack: false });
     assert.equal(second?.completedAt, '2026-01-01T00:00:00.000Z');
+  });
+
+  test('names the users who approved a release, each once', () => {
+    const approval = { changes: 'none', by: 'alice', at: '2026-01-01T00:00:00Z' };
+    const approvals = [approval, { ...approval, by: 'bob', wave: 'east' }, approval];
+    const [first] = historyView(plant(), [storedRelease(13, COMMIT, { approvals })]);
+    assert.deepEqual(first?.approvals, approvals);
+    assert.equal(approversIn(first), 'alice, bob (east)');
+    assert.equal(approversIn({}), '');
   });
 
   test('has no target without a rollout', () => {

@@ -17,22 +17,20 @@ suite('a message of the controller', () => {
       'until you set sync.io/rollback or sync.io/retry-rollout, or push a new commit',
       'until you run kubectl stoker rollback plant or kubectl stoker retry plant, or push a new commit',
     ],
+    ['waiting; approve the SyncRelease plant-17', 'waiting; run kubectl stoker approve plant'],
     [
-      `waiting; set the annotation sync.io/approve: ${COMMIT} (now ${'a'.repeat(40)})`,
-      'waiting; run kubectl stoker approve plant',
+      'waiting; approve the SyncRelease plant.a-17; preview: 1. Others',
+      'waiting; run kubectl stoker approve plant; preview: 1. Others',
     ],
-    [
-      `edited; set the annotation sync.io/approve: ${COMMIT} (remove it first); preview: 1`,
-      'edited; run kubectl stoker approve plant; preview: 1',
-    ],
+    ['waiting; approve the SyncRelease plant-17.', 'waiting; run kubectl stoker approve plant.'],
     ['sync.io/rollback: plant-12 takes effect', 'kubectl stoker rollback plant --to plant-12 takes effect'],
     ['sync.io/rollback: previous had no effect', 'kubectl stoker rollback plant had no effect'],
     [`sync.io/retry-rollout: ${COMMIT} had no effect`, 'kubectl stoker retry plant had no effect'],
     ['annotate a pod with sync.io/inject: "true"', 'annotate a pod with sync.io/inject: "true"'],
-    ['sync.io/approve-by is missing', 'sync.io/approve-by is missing'],
+    ['sync.io/rollback-by is missing', 'sync.io/rollback-by is missing'],
   ];
   for (const [message, shown] of rows)
-    test(`names the command instead of the annotation: ${message.slice(0, 60)}`, () => {
+    test(`names the command: ${message.slice(0, 60)}`, () => {
       assert.equal(inCommands(message, 'plant'), shown);
     });
 

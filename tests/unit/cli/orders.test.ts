@@ -1,19 +1,28 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { NewApproval } from '../../../cli/client/approve-release.ts';
 import type { ProblemCode } from '../../../cli/client/problem.ts';
-import { CAUSES, effectOfApproval } from '../../../cli/orders/approve.ts';
+import { effectOfApproval } from '../../../cli/orders/approve.ts';
 import { agreementOf, type OrderChange, type OrderEffect } from '../../../cli/orders/order-effect.ts';
 import { effectOfPause, effectOfResume } from '../../../cli/orders/pause.ts';
 import { effectOfRetry } from '../../../cli/orders/retry.ts';
 import { effectOfRollback } from '../../../cli/orders/rollback.ts';
 import { effectOfSync } from '../../../cli/orders/sync.ts';
+import { BOUNDS } from '../../../shared/api/bounds.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import type { StoredRelease } from '../../../shared/domain/rollout/stored-release.ts';
 import { syncRevision } from '../../../shared/domain/rollout/sync-revision.ts';
 import { omit } from '../../../shared/domain/text/objects.ts';
 import { gatewayCountsOf, gatewaySyncOf, rolloutStatusOf, type SpecInput } from '../../support/objects.ts';
-import { changing, failing, type PreviewingGateway, planned, unchanged } from '../../support/planned-fleet.ts';
+import {
+  changing,
+  digestFor,
+  failing,
+  type PreviewingGateway,
+  planned,
+  unchanged,
+} from '../../support/planned-fleet.ts';
 import { complete, storedRelease } from './stored-releases.ts';
 
 const NEW = 'b'.repeat(40);
@@ -60,138 +69,209 @@ const isWrong = (effectOf: () => OrderEffect, code: ProblemCode, message: RegExp
   assert.throws(effectOf, { name: 'Problem', code, message });
 
 suite('an approval', () => {
-  const approve = { 'sync.io/approve': `${NEW}/${revision}` };
-  const isRejected = (given: Given, code: ProblemCode, fact: RegExp, commit?: string) =>
-    isWrong(() => effectOfApproval(resource(given), commit), code, fact);
+  const CHANGES = '1'.repeat(32);
+  const OTHER = '2'.repeat(32);
+  const named: RolloutStatus = { ...rollout, release: 'plant-7' };
+  const ended = { startedAt: '2026-01-01T00:00:00Z', endedAt: '2026-01-01T00:03:00Z' };
+  const counts = { total: 40, reported: 40, unchanged: 37, failing: 0, files: 5 };
+  const preview = { commit: NEW, ref: 'v2', revision, ...ended, ...counts, digests: ['one', 'two'], changes: CHANGES };
+  const previewed: RolloutStatus = { ...named, preview };
+  const next: RolloutStatus = {
+    ...previewed,
+    phase: 'Complete',
+    commit: OLD,
+    release: 'plant-6',
+    nextCommit: NEW,
+    nextRevision: revision,
+    nextRelease: 'plant-7',
+  };
+  const previewsOff = { rollout: { waves, previewTimeout: '0s' } };
+  type Wanted = Parameters<typeof effectOfApproval>[1];
 
-  test('admits the commit in progress to the waves that wait for it', () => {
+  const effectOf = (given: Given, wanted?: Wanted, approvals?: StoredRelease['approvals']) =>
+    effectOfApproval(resource({ rollout: previewed, ...given }), wanted, {
+      releases: approvals && [storedRelease(7, NEW, { approvals, revision })],
+    });
+  const isRejected = (given: Given, code: ProblemCode, fact: RegExp, wanted?: Wanted) =>
+    isWrong(() => effectOf(given, wanted), code, fact);
+
+  /** Checks the approval that would be added, and a fact in its description. */
+  function isApproval(effect: OrderEffect, approval: Partial<NewApproval>, fact: RegExp) {
+    assert.ok(effect.kind === 'approval');
+    const release = { release: 'plant-7', commit: NEW, revision };
+    const whole = { ...release, wave: undefined, changes: CHANGES, ...approval };
+    assert.deepEqual(effect.approval, whole);
+    assert.match(effect.says, fact);
+  }
+
+  test('names the release, and the changes that the status shows', () => {
     for (const phase of ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'] as const) {
-      const effect = effectOfApproval(resource({ rollout: { ...rollout, phase } }), NEW);
-      isOrder(effect, approve, ['east', 'west', 'no plan'], /^gateways\/plant: b{40} \(v2\) goes to waves east, west /);
+      const effect = effectOf({ rollout: { ...previewed, phase } }, { commit: NEW });
+      isApproval(effect, {}, /^gateways\/plant: plant-7 \(b{40}, v2\) goes to waves east, west /);
     }
-    const one = { spec: { rollout: { waves: waves.slice(0, 2) } }, rollout: { ...rollout, ref: NEW } };
-    isOrder(effectOfApproval(resource(one), undefined), approve, ['east', 'no plan'], /: b{40} goes to wave east /);
-    const off = { rollout: { waves, previewTimeout: '0s' } };
-    const stopped: RolloutStatus = { ...rollout, phase: 'Stopped', nextCommit: OLDER, nextRevision: revision };
-    const next = effectOfApproval(resource({ rollout: stopped, spec: off }), undefined);
-    assert.match(next.says, new RegExp(`^gateways/plant: ${OLDER} goes to`));
+    isApproval(effectOf({ rollout: next }), {}, /: plant-7 \(b{40}, v2\) /);
+    const one = { spec: { rollout: { waves: waves.slice(0, 2) } }, rollout: { ...previewed, ref: NEW } };
+    isApproval(effectOf(one), {}, /: plant-7 \(b{40}\) goes to wave east /);
   });
 
-  test('is possible as soon as the wait for the previews is over, so that it covers the changes that were shown', () => {
-    const begun = { commit: NEW, ref: 'v2', revision, startedAt: '2026-01-01T00:00:00Z' };
-    const preview = { ...begun, total: 40, reported: 39, unchanged: 0, failing: 0, files: 0 };
-    const next: RolloutStatus = { ...rollout, phase: 'Complete', commit: OLD, nextCommit: NEW, nextRevision: revision };
-    const previewing: RolloutStatus = { ...rollout, phase: 'Previewing' };
-    for (const [early, fact] of [
-      [{ ...next, preview }, / b{40} .* 39 .* 40 /],
-      [{ ...previewing, preview }, / b{40} .* 39 .* 40 /],
-      [next, / b{40} \D*$/],
-      [previewing, / b{40} \D*$/],
-      [{ ...next, waitsFor: 'Retry' as const }, / b{40} .* kubectl stoker retry$/],
-    ] as const)
-      isRejected({ rollout: early }, 'NotPreviewed', fact);
-    for (const over of [{ reported: 40 }, { endedAt: '2026-01-01T00:03:00Z' }])
-      for (const waiting of [next, previewing]) {
-        const ready = resource({ rollout: { ...waiting, preview: { ...preview, ...over } } });
-        assert.equal(effectOfApproval(ready, undefined).kind, 'change');
-      }
+  test('is of one wave if the user names it, which must have approval: true', () => {
+    isApproval(effectOf({}, { wave: 'west' }), { wave: 'west' }, / goes to wave west /);
+    for (const wave of ['canary', 'rest', ''])
+      isRejected({}, 'InvalidArguments', new RegExp(` wave ${wave} .* east, west$`), { wave });
   });
 
-  test('shows the effect according to the previews of this commit', () => {
-    const counts = { total: 40, reported: 40, unchanged: 37, failing: 0, files: 5 };
-    const preview = { commit: NEW, ref: 'v2', revision, startedAt: '2026-01-01T00:00:00Z', ...counts };
-    const saysOf = (changes: object) =>
-      effectOfApproval(resource({ rollout: { ...rollout, preview: { ...preview, ...changes } } }), NEW).says;
-    assert.match(saysOf({}), /would change 3 of 40 gateways \(5 files in total\)\.$/);
-    assert.match(saysOf({ commit: OLD }), /unknown\.$/);
-    const late = { reported: 39, endedAt: '2026-01-01T00:03:00Z' };
-    assert.match(saysOf(late), / Only 39 of 40 gateways /);
+  test('covers every change if the status shows none, and says so', () => {
+    const every = { changes: 'none' };
+    const other = { ...preview, commit: OLDER };
+    isApproval(effectOf({ rollout: { ...named, phase: 'AwaitingApproval' } }), every, / every change /);
+    isApproval(effectOf({ rollout: { ...named, preview: other } }), every, / every change /);
+    isApproval(effectOf({ rollout: { ...next, preview: other }, spec: previewsOff }), every, / off: .* every change /);
+    const many = { ...preview, digests: ['all'] };
+    isApproval(effectOf({ rollout: { ...previewed, preview: many } }), {}, / every change /);
+    assert.doesNotMatch(effectOf({}).says, /every change/);
+  });
+
+  test('is possible as soon as the controller has noted the changes of this release', () => {
+    const early = { ...omit(preview, 'changes', 'endedAt'), reported: 39 };
+    const edited = { ...preview, revision: OTHER };
+    const previewing: RolloutStatus = { ...previewed, phase: 'Previewing' };
+    for (const [given, fact] of [
+      [{ ...next, preview: early }, / plant-7 .* 39 of 40 /],
+      [{ ...previewing, preview: early }, / plant-7 .* 39 of 40 /],
+      [{ ...next, preview: { ...early, reported: 0 } }, / plant-7 \D* no gateway /],
+      [{ ...next, preview: edited }, / plant-7 \D*$/],
+      [omit(next, 'preview'), / plant-7 \D*$/],
+      [omit(previewing, 'preview'), / plant-7 \D*$/],
+      [{ ...omit(next, 'preview'), waitsFor: 'Retry' }, / kubectl stoker retry$/],
+      [omit(next, 'nextRelease'), / b{40} .* SyncRelease /],
+    ] as [RolloutStatus, RegExp][])
+      isRejected({ rollout: given }, 'NotPreviewed', fact);
+    for (const given of [next, previewing]) assert.equal(effectOf({ rollout: given }).kind, 'approval');
+    assert.equal(effectOf({ spec: { paused: true } }).kind, 'approval', 'the approval names what was shown');
+  });
+
+  const oneWave = [{ name: 'shops', approval: true }];
+  const fleet = [changing('a', ['modify x']), unchanged('b'), unchanged('c')];
+
+  /** Returns the effect for a fleet of gateways; without `isReadable`, for a user who can't list reports. */
+  function effectFor(
+    gateways: readonly PreviewingGateway[],
+    { isReadable = true, spec = {}, ...options }: Parameters<typeof planned>[1] & { isReadable?: boolean } = {},
+  ) {
+    const given = planned(gateways, { spec: { rollout: { waves: oneWave }, ...spec }, ...options });
+    const effect = effectOfApproval(given.gatewaySync, {}, isReadable ? given.beyond : {});
+    assert.ok(effect.kind === 'approval');
+    return effect;
+  }
+
+  test('is rejected while gateways report changes that the controller has not noted', () => {
+    const unnoted = (digests: string[], isReadable = true) =>
+      effectFor([...fleet, changing('d', ['modify y'])], { preview: { digests }, isReadable });
+    const known = digestFor('modify x').slice(0, 32);
+    assert.throws(() => unnoted([known]), { name: 'Problem', code: 'NotPreviewed' });
+    assert.throws(() => unnoted([]), { name: 'Problem', code: 'NotPreviewed' });
+    unnoted([known, digestFor('modify y').slice(0, 32)]);
+    unnoted(['all']);
+    unnoted([known], false);
+    // There is no room for the changes of waves without approval.
+    unnoted(Array.from({ length: BOUNDS.digests }, (_, index) => `${index}`));
+  });
+
+  test('shows the effect according to the previews of this release', () => {
+    assert.match(effectOf({}).says, /would change 3 of 40 gateways \(5 files in total\)\.$/);
+    const late = { ...preview, reported: 39 };
+    assert.match(effectOf({ rollout: { ...previewed, preview: late } }).says, / Only 39 of 40 gateways /);
     // The approval covers the change of a paused gateway only.
-    const { gatewaySync, beyond } = planned([{ ...failing('a', 'no label'), state: 'Paused' }], {
-      spec: { rollout: { waves: [{ name: 'shops', approval: true }] } },
-      preview: { ...late, total: 0, reported: 0 },
-    });
-    assert.match(effectOfApproval(gatewaySync, undefined, beyond).says, / it skips 1 of 1 gateway\.$/);
+    const { says } = effectFor([{ ...failing('a', 'no label'), state: 'Paused' }]);
+    assert.match(says, / it skips 1 of 1 gateway\.$/);
   });
 
-  test('warns of a commit that stops at once, and takes an unfinished one from its gateways', () => {
-    const endedAt = '2026-01-01T00:03:00Z';
-    const { gatewaySync, beyond } = planned([failing('a', 'no label')], {
-      spec: { rollout: { waves: [{ name: 'shops', approval: true }], windows: [{ kind: 'Deny' }] } },
-      rollout: { phase: 'Stopped', admittedAt: endedAt, commit: OLDER },
-      preview: { failing: 1, endedAt },
-    });
-    assert.match(effectOfApproval(gatewaySync, undefined, beyond).says, /\bwindow\b.*\. .* a{40}\.$/);
+  test('shows that it covers changes that no gateway reports any longer', () => {
+    const digests = ['gone', digestFor('modify x').slice(0, 32)];
+    assert.match(effectFor(fleet, { preview: { digests } }).says, / 1 change .* earlier\.$/);
+    const others = [...fleet, failing('d', 'no label')];
+    for (const isReadable of [true, false])
+      for (const gateways of [fleet, others]) assert.doesNotMatch(effectFor(gateways, { isReadable }).says, /earlier/);
   });
 
-  test('needs a new confirmation if gateways report other changes, or only some have reported', () => {
-    const agreed = (gateways: readonly PreviewingGateway[], options: Parameters<typeof planned>[1] = {}) => {
-      const spec = { rollout: { waves: [{ name: 'shops', approval: true }] } };
-      const { gatewaySync, beyond } = planned(gateways, { spec, ...options });
-      const effect = effectOfApproval(gatewaySync, undefined, options?.preview ? {} : beyond);
-      assert.ok(effect.kind === 'change');
+  test('warns of a release that stops at once, and takes an unfinished one from its gateways', () => {
+    const { says } = effectFor([failing('a', 'no label')], {
+      spec: { rollout: { waves: oneWave, windows: [{ kind: 'Deny' }] } },
+      rollout: { phase: 'Stopped', admittedAt: ended.endedAt, commit: OLDER },
+      preview: { failing: 1, ...ended },
+    });
+    assert.match(says, /\bwindow\b.*\. .* a{40}\.$/);
+  });
+
+  test('needs a new confirmation if the release, the wave, or the changes are others than those that were shown', () => {
+    const agreed = (effect: OrderEffect) => {
+      assert.ok(effect.kind === 'approval');
       return agreementOf(effect);
     };
-    const fleet = [changing('a', ['modify x']), unchanged('b'), unchanged('c')];
-    const shown = agreed(fleet);
-    assert.equal(agreed([...fleet].reverse()), shown);
-    assert.equal(agreed([...fleet, changing('d', ['modify x']), unchanged('e')]), shown, 'the same set of changes');
+    const shown = agreed(effectFor(fleet));
+    assert.equal(agreed(effectFor([...fleet].reverse())), shown);
+    const more = [...fleet, changing('d', ['modify x']), unchanged('e')];
+    assert.equal(agreed(effectFor(more)), shown, 'the same set of changes');
     const others: (readonly PreviewingGateway[])[] = [
       [changing('a', ['delete x']), unchanged('b'), unchanged('c')],
       [...fleet.slice(0, 2), changing('c', ['delete y'])],
-      [...fleet.slice(0, 2), { name: 'c', report: {} }],
       [...fleet.slice(0, 1), failing('b', 'no label'), unchanged('c')],
-      fleet.slice(1),
+      // A compromised gateway reports the digest of other changes.
+      [...fleet, changing('d', ['modify z'], {}, { digest: 'modify x' })],
     ];
-    for (const other of others) assert.notEqual(agreed(other), shown, JSON.stringify(other));
-    // Without the reports, the numbers of the status are all that a user sees.
-    const counts = { total: 40, reported: 40, unchanged: 39, files: 1, endedAt: '2026-01-01T00:03:00Z' };
-    const counted = (changes: object = {}) => agreed(fleet, { preview: { ...counts, ...changes } });
-    assert.equal(counted(), counted());
-    for (const changes of [{ files: 4_000 }, { reported: 39 }]) assert.notEqual(counted(changes), counted());
+    for (const other of others) assert.notEqual(agreed(effectFor(other)), shown, JSON.stringify(other));
+    const hidden = { isReadable: false };
+    assert.equal(agreed(effectFor(fleet, hidden)), agreed(effectFor(fleet, hidden)));
+    const changes = { preview: { changes: OTHER }, ...hidden };
+    assert.notEqual(agreed(effectFor(fleet, hidden)), agreed(effectFor(fleet, changes)));
+
+    const all = agreed(effectOf({}));
+    assert.notEqual(agreed(effectOf({}, { wave: 'west' })), all);
+    const renamed = { ...previewed, release: 'plant-8' };
+    assert.notEqual(agreed(effectOf({ rollout: renamed })), all);
+    const one = { spec: { rollout: { waves: waves.slice(0, 2) } } };
+    assert.notEqual(agreed(effectOf(one)), all, 'a wave no longer needs it');
   });
 
-  test('counts once, unless spec.sync was edited after it, or gateways report other changes', () => {
-    const approved = { annotations: approve };
-    const { says, ...done } = effectOfApproval(resource(approved), undefined);
-    assert.deepEqual(done, { kind: 'done' });
-    assert.match(says, /^b{40} .* gateways\/plant\.$/);
-    const times = { startedAt: '2026-01-01T00:00:00Z', endedAt: '2026-01-01T00:01:00Z' };
-    const counts = { total: 2, reported: 0, unchanged: 0, failing: 0, files: 0 };
-    const preview = { commit: NEW, ref: 'v2', revision, ...times, ...counts };
-    const approval = { approve: approve['sync.io/approve'], approvedRevision: rollout.revision };
-    const handled: RolloutStatus = { ...rollout, handled: approval };
-    assert.equal(effectOfApproval(resource({ ...approved, rollout: handled }), undefined).kind, 'done');
-    const unknown: RolloutStatus = { ...handled, waitsFor: 'Approval', preview };
-    assert.equal(effectOfApproval(resource({ ...approved, rollout: unknown }), undefined).kind, 'done');
-    const waiting: RolloutStatus = { ...unknown, handled: { ...approval, approvedDigests: ['earlier'] } };
-    for (const [outdated, cause] of [
-      [waiting, CAUSES.changes],
-      [omit(waiting, 'preview'), CAUSES.previews],
-    ] as const) {
-      const effect = effectOfApproval(resource({ ...approved, rollout: outdated }), undefined);
-      assert.ok(effect.says.includes(` ${cause}.`), effect.says);
-      assert.ok(effect.kind === 'change' && effect.before);
-      assert.equal(effect.before.annotation, 'sync.io/approve');
-      assert.equal(effect.before.isGone(resource({ rollout: outdated })), false);
-      assert.equal(effect.before.isGone(resource({ rollout: { ...outdated, handled: {} } })), true);
-      // The order is the same one before and after the earlier approval is removed.
-      const again = effectOfApproval(resource({ rollout: outdated }), undefined);
-      assert.ok(again.kind === 'change' && agreementOf(again) === agreementOf(effect));
-    }
-    const other = { 'sync.io/approve': OLDER };
-    assert.equal(effectOfApproval(resource({ annotations: other, rollout: waiting }), undefined).kind, 'change');
-  });
+  test('is not added again if one of the same changes and waves exists, by any user', () => {
+    const at = '2026-01-01T00:05:00Z';
+    const entry = { changes: CHANGES, by: 'alice', at };
+    const isDone = (effect: OrderEffect) => {
+      assert.equal(effect.kind, 'done');
+      assert.match(effect.says, /^gateways\/plant: plant-7 .* alice\.$/);
+    };
+    isDone(effectOf({}, {}, [{ ...entry, changes: OTHER, by: 'bob' }, entry, entry]));
+    isDone(effectOf({}, { wave: 'west' }, [entry]));
+    isDone(effectOf({}, { wave: 'west' }, [{ ...entry, wave: 'west' }]));
+    const others = [
+      { ...entry, changes: OTHER },
+      { ...entry, wave: 'east' },
+    ];
+    assert.equal(effectOf({}, {}, others).kind, 'approval');
+    assert.equal(effectOf({}, { wave: 'west' }, others).kind, 'approval');
 
-  test('is rejected while the resource is paused, or if spec.sync is another one than the shown one', () => {
-    const edited = { ...rollout, revision: '2'.repeat(32) };
-    isRejected({ spec: { paused: true } }, 'NotPreviewed', /paused/);
-    isRejected({ rollout: edited }, 'NotPreviewed', /spec\.sync/);
+    const noted = (approvals: RolloutStatus['approvals'], changes: Partial<typeof preview> = {}) => ({
+      rollout: { ...previewed, preview: { ...preview, ...changes }, approvals },
+    });
+    const approval = { release: 'plant-7', commit: NEW, revision, by: 'alice', digests: ['one', 'two', 'three'] };
+    isDone(effectOf(noted([approval])));
+    isDone(effectOf(noted([{ ...approval, digests: ['all'] }]), { wave: 'east' }));
+    isDone(effectOf(noted([{ ...approval, wave: 'east' }]), { wave: 'east' }));
+    for (const insufficient of [
+      { ...approval, digests: ['one'] },
+      { ...approval, wave: 'east' },
+      { ...approval, release: 'plant-6' },
+      { ...approval, commit: OLD },
+    ])
+      assert.equal(effectOf(noted([insufficient])).kind, 'approval');
+    assert.equal(effectOf(noted([], { digests: [] })).kind, 'approval');
+    const without = { ...named, phase: 'AwaitingApproval' as const, approvals: [approval] };
+    assert.equal(effectOf({ rollout: without }).kind, 'approval', 'its preview was removed');
   });
 
   test('is rejected if there is nothing to approve', () => {
     isRejected({ rollout: done }, 'NothingToDo', /^gateways\/plant .*: .*complete$/);
-    isRejected({}, 'NothingToDo', new RegExp(` ${NEW}, .* ${OLD}$`), OLD);
+    isRejected({}, 'NothingToDo', new RegExp(` ${NEW}, .* ${OLD}$`), { commit: OLD });
     isRejected({ spec: { rollout: { waves: [{ name: 'canary' }] } } }, 'NothingToDo', / approval: true$/);
     isRejected({ spec: { rollout: undefined } }, 'NoRollout', /spec\.rollout/);
     isRejected({ status: { rollout: undefined } }, 'NoRollout', /kubectl stoker status/);

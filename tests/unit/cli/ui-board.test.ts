@@ -106,4 +106,13 @@ suite('the updates of a page', () => {
     assert.deepEqual([detail, gateways?.gone.length, gone], [null, pods.length, ['plants/tills']]);
     stop();
   });
+
+  test('contain null if the open GatewaySync is deleted before it has a card', async () => {
+    const { board, there, next, stop } = arrange();
+    assert.ok((await next()).detail);
+    there.delete('tills');
+    board.mark(namespace);
+    assert.equal((await next()).detail, null);
+    stop();
+  });
 });

@@ -13,7 +13,7 @@ import {
   type SpecInput,
   syncReportOf,
 } from '../../support/objects.ts';
-import { NEW, planned, unchanged } from '../../support/planned-fleet.ts';
+import { changing, NEW, planned, unchanged } from '../../support/planned-fleet.ts';
 import { complete, storedRelease } from './stored-releases.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
@@ -126,6 +126,30 @@ suite('the data for the page', () => {
     assert.deepEqual(shown(releases), [['north-2', 'north-1'], true, true]);
     assert.deepEqual(shown([]), [[], true, false]);
     assert.deepEqual(shown(undefined), [undefined, true, false]);
+  });
+
+  test('names the users who approved a release', () => {
+    const approval = { changes: 'none', by: 'alice', at: '2026-01-01T00:00:00Z' };
+    const stored = { namespace: 'plants', crName: 'north', approvals: [approval] };
+    const { history } = detailIn(gatewaySync([gateway('a')]), { releases: [storedRelease(1, COMMIT, stored)] });
+    assert.deepEqual(
+      history?.map(({ approvedBy }) => approvedBy),
+      ['alice'],
+    );
+  });
+
+  test('offers an approval of the release that waits until a user has approved it', () => {
+    const { gatewaySync: given, preview } = planned([changing('a', ['modify x'])], {
+      spec: { rollout: { waves: [{ name: 'shops', approval: true }] } },
+    });
+    const canApprove = (approvals: StoredRelease['approvals'] = []) => {
+      const releases = [storedRelease(2, NEW, { approvals, revision: preview.revision })];
+      return detailIn(given, { releases }).offers.some(({ verb, canBegin }) => verb === 'approve' && canBegin);
+    };
+    const approval = { changes: 'none', by: 'alice', at: '2026-01-01T00:00:00Z' };
+    assert.equal(canApprove(), true);
+    assert.equal(canApprove([approval]), true, 'it is about other changes');
+    assert.equal(canApprove([{ ...approval, changes: preview.changes ?? '' }]), false);
   });
 
   test('contains no control characters from untrusted text', () => {

@@ -44,7 +44,6 @@ suite('the configuration of the controller', () => {
       AGENT_LOG_LEVEL: 'info',
       AGENT_ALLOW_ROOT: false,
       AUTO_BIND_AGENT: true,
-      APPROVER_ROLE: false,
       WEBHOOK_REQUIRE_LABEL: false,
       GIT_ALLOW_LOCAL: false,
       GIT_DENIED_NETWORKS: [
@@ -63,8 +62,8 @@ suite('the configuration of the controller', () => {
 
   test('reads flags, numbers, and lists, and rejects values outside their limits', () => {
     const read = (more: Record<string, string>) => readConfig(configSchema, { ...least, ...more });
-    const { LEADER_ELECTION, APPROVER_ROLE } = read({ LEADER_ELECTION: 'false', APPROVER_ROLE: 'true' });
-    assert.deepEqual([LEADER_ELECTION, APPROVER_ROLE], [false, true]);
+    const { LEADER_ELECTION, GITHUB_APP } = read({ LEADER_ELECTION: 'false', GITHUB_APP: 'true' });
+    assert.deepEqual([LEADER_ELECTION, GITHUB_APP], [false, true]);
     assert.deepEqual(read({ METRICS_HOSTS: 'b,c' }).METRICS_HOSTS, ['b', 'c']);
     for (const name of [
       'GIT_CONCURRENCY',

@@ -173,7 +173,6 @@ export function decideAndSend(before: World, index: number, setup: Setup, { isPa
     missing: [],
     unmade: [],
     accessProblems: [],
-    areAuthorsChecked: false,
     isLabelRequired: false,
     cluster: '',
     commitStatus: undefined,

@@ -1,4 +1,4 @@
-import { at, count, type Effects, onDeployment, programEffects } from './effect.ts';
+import { at, count, type Effects, inFirst, onDeployment, programEffects } from './effect.ts';
 
 const controller = onDeployment('stoker-operator');
 
@@ -6,6 +6,7 @@ const webhook = (path: string) => at('MutatingWebhookConfiguration', '-webhook',
 const certificate = (name: string) => at('Certificate', '-webhook', `spec.${name}`);
 const digest = `sha256:${'b'.repeat(64)}`;
 const expression = { key: 'env', operator: 'NotIn', values: ['test'] };
+const AGGREGATE_TO_EDIT = 'rbac.authorization.k8s.io/aggregate-to-edit';
 const withCrds = { 'crds.install': true };
 
 /** Effects of the values of controller, injection, and agent. */
@@ -149,7 +150,7 @@ export const controllerEffects: Effects = {
   'rbac.autoBindAgent.enabled': { to: false, in: controller.env('AUTO_BIND_AGENT'), is: 'false' },
   'rollout.approverRole.enabled': {
     to: true,
-    in: at('ClusterRole', '-approvers', 'rules'),
-    is: [{ apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['approve'] }],
+    in: inFirst('ClusterRole', '-approvers', ({ metadata }) => metadata.labels?.[AGGREGATE_TO_EDIT]),
+    is: undefined,
   },
 };

@@ -143,6 +143,20 @@ suite('while changes go in waves', () => {
     test(`the right release is chosen if ${name}`, () => assert.deepEqual(summaryOf(intentOf({ status })), expected));
   }
 
+  test('a gateway keeps its files until its wave begins if the stable release is unknown', () => {
+    const unknown = {
+      stableCommit: undefined,
+      stableRef: undefined,
+      stableRevision: undefined,
+      stableRelease: undefined,
+    };
+    const judged = (given: Partial<RolloutStatus>) => judge({ status: statusOf({ ...unknown, ...given }) });
+    assert.deepEqual([judged({}).kind, judged({ phase: 'Stopped' }).kind], ['unsettled', 'unsettled']);
+    const admitted = judged({ admission: admission('all') });
+    assert.ok(admitted.kind === 'act');
+    assert.deepEqual(summaryOf(admitted.intent), RELEASE);
+  });
+
   test('a phase of a later controller counts as one in progress, and so does the preview', () => {
     for (const phase of ['Previewing', 'Sideways']) {
       const given = (admitted: string) =>

@@ -71,7 +71,7 @@ suite('the release to preview', () => {
     const { candidate, stable, commit, revision } = verdict.task;
     assert.deepEqual([commit, revision], [NEW, LIVE]);
     assert.deepEqual(
-      [sourceOf(candidate), sourceOf(stable)],
+      [sourceOf(candidate), stable && sourceOf(stable)],
       [
         [NEW, LIVE, 'new'],
         [OLD, BEFORE, 'old'],
@@ -79,6 +79,18 @@ suite('the release to preview', () => {
     );
     assert.ok(typeof candidate === 'object');
     assert.deepEqual([candidate.profile.paused, candidate.profile.dryRun], [false, false]);
+  });
+
+  test('is compared with none if the stable one is unknown', () => {
+    const unknown = {
+      stableCommit: undefined,
+      stableRef: undefined,
+      stableRevision: undefined,
+      stableRelease: undefined,
+    };
+    const verdict = judge({ status: statusOf(unknown), before: 'not at hand' });
+    assert.ok(verdict.kind === 'preview');
+    assert.deepEqual([sourceOf(verdict.task.candidate), verdict.task.stable], [[NEW, LIVE, 'new'], undefined]);
   });
 
   test('is the same while only counts or the generation change', () => {

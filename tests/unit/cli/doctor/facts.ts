@@ -3,7 +3,7 @@ export const FACTS: Record<string, readonly string[]> = {
   'a CRD without the newest field 1': ['spec.rollout.waves'],
   'a CRD without the newest field 4': ['status.rollout.stableRelease'],
   'a ClusterRole of agents without releases': ['get syncreports, get syncreleases'],
-  'an installation with more policies': ['stoker-controller-approvers', 'stoker-controller-secrets', 'stoker-webhook'],
+  'an installation with more policies': ['stoker-controller-secrets', 'stoker-webhook'],
   'a controller whose pod cannot start': ['stoker-controller-0', 'ErrImagePull'],
   'a Lease that was renewed longer ago': ['2026-01-02T11:59:29Z'],
   'a controller of another release': ['0.1.0'],

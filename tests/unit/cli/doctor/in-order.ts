@@ -69,6 +69,7 @@ const POLICIES = [
   'stoker-controller-agent',
   'stoker-controller-releases',
   'stoker-controller-controller',
+  'stoker-controller-approvers',
   'stoker-receiver',
 ];
 const account = (name: string, namespace: string) => ({ kind: 'ServiceAccount', name, namespace });

@@ -70,7 +70,7 @@ function arrange() {
     },
     repair: (key: string) => done.repaired.push(key),
     onApplied: () => {},
-    installation: { cluster: '', areAuthorsChecked: false, isLabelRequired: false },
+    installation: { cluster: '', isLabelRequired: false },
     resyncMs: RESYNC_MS,
   };
   const reconciler = new Reconciler(parts as unknown as Parts);

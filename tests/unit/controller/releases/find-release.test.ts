@@ -47,8 +47,14 @@ suite('the name of a content', () => {
 
   test('is that of a rejected release, which then stays rejected', () => {
     const left = observedReleaseOf(3, 'B', { ...rejected, completedAt: 1_000 });
-    assert.equal(nameOf(contentOf('B'), rollout(), [s, a, left]), 'app-3');
+    assert.equal(nameOf(contentOf('B'), rollout({ givenUp: ['B r'] }), [s, a, left]), 'app-3');
     assert.equal(nameOf(contentOf('B'), undefined, [s, a, left]), 'app-3');
+  });
+
+  test('is a new one if a rejected release is no longer abandoned, so that its approvals are void', () => {
+    assert.equal(nameOf(contentOf('B'), rollout(), [s, a, observedReleaseOf(3, 'B', rejected)]), undefined);
+    const retried = rollout({ ...contentOf('B'), release: 'app-3', phase: 'Previewing' });
+    assert.equal(nameOf(contentOf('B'), retried, [s, a, observedReleaseOf(3, 'B', rejected)]), 'app-3');
   });
 
   test('is a new one if a release was complete and the status no longer names it', () => {
@@ -103,7 +109,7 @@ suite('the names in a status', () => {
 
   test('can be those of missing releases, which are stored again', () => {
     const { stableRelease, stableCommit, stableRevision } = withStoredNames(rollout(), [a]);
-    const stable = { ...contentOf(stableCommit, stableRevision), release: stableRelease };
+    const stable = { ...contentOf(stableCommit ?? '', stableRevision ?? ''), release: stableRelease };
     assert.equal(isStored(stable, [a]), false);
     assert.equal(isStored(stable, [a, s]), true);
   });

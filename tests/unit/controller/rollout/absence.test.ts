@@ -164,7 +164,7 @@ test('a canary that dies while the next wave waits is waited for again, and fail
   history
     .agent({ notReadySince: history.world.now - 1 }, 0)
     .control()
-    .control({ approved: 'A' });
+    .approve();
   assert.deepEqual([history.rollout.phase, history.admitted[1]], ['Progressing', '']);
   assert.match(history.message, / g0 .* canary\b/);
   const well = history.fork().agent({ notReadySince: undefined }, 0).control();

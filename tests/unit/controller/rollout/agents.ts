@@ -31,12 +31,16 @@ export const GONE: Partial<Agent> = {
   seenPreview: undefined,
 };
 
-/** The release that the status assigns to a gateway; undefined if the waves have changed since it was written. */
+/**
+ * The release that the status assigns to a gateway; undefined if the waves have changed since it was written, or if the
+ * gateway keeps its files, because the stable release is unknown.
+ */
 function aimOf(world: World, index: number, setup: Setup): Aim | undefined {
   const rollout = world.state;
   if (!rollout || rollout.plan !== planNameOf(world, setup)) return undefined;
   const isIn = isReleasedIn({ fits: planIn(world, setup).fits[index] ?? [], key: keyOf(index) }, rollout.admission);
-  const commit = (isIn ? rollout.commit : rollout.stableCommit) as Commit;
+  const commit = (isIn ? rollout.commit : rollout.stableCommit) as Commit | undefined;
+  if (commit === undefined) return undefined;
   return { commit, number: isIn || rollout.phase.startsWith('Roll') ? rollout.number : undefined };
 }
 
@@ -68,9 +72,9 @@ export function preview(world: World, index: number, setup: Setup): World {
 
 /** Compares a commit with the one in the volume, or with the stable one if there is none. */
 function previewOf(commit: Commit, index: number, world: World, setup: Setup): ReportedPreview {
-  const stable = world.state?.stableCommit as Commit;
+  const stable = world.state?.stableCommit as Commit | undefined;
   const { holds = stable } = world.agents[index] as Agent;
-  const [content, before, other] = [commit, holds, stable].map((each) => contentOf(each, index, world, setup));
+  const [content, before, other] = [commit, holds, stable].map((each) => each && contentOf(each, index, world, setup));
   const changesNothing = content === before;
   const failure = content === 'x' && other !== 'x' ? 'broken' : undefined;
   return { commit, revision: 'r', digest: content ?? '', changesNothing, files: changesNothing ? 0 : 1, failure };
@@ -100,7 +104,8 @@ export function apply(world: World, index: number, setup: Setup): World {
   });
 }
 
-const isStable = (commit: Commit | undefined, { state }: World) => [undefined, state?.stableCommit].includes(commit);
+const isStable = (commit: Commit | undefined, { state }: World) =>
+  state?.stableCommit !== undefined && [undefined, state.stableCommit].includes(commit);
 const named = (commit: Commit | undefined) => ({ commit, revision: commit && 'r' });
 
 /** Delivers the report to the controller's watch. */

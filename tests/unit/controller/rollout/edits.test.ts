@@ -45,6 +45,12 @@ suite('an edit of the waves admits no gateway', () => {
     });
   }
 
+  test('and needs no other approval of the same release', () => {
+    const history = edit(historyOf(approved).begin()).approve();
+    const again = edit(edit(history, { plan: 0 }));
+    assert.deepEqual([again.rollout.phase, again.rollout.wave], ['Progressing', 'pilot']);
+  });
+
   test('while the newest commit is unknown, the first wave begins again', () => {
     const { rollout, admitted } = edit(historyOf(pilot).begin(), { wanted: undefined });
     assert.deepEqual([rollout.phase, rollout.wave, admitted[1]], ['Progressing', 'pilot', '']);

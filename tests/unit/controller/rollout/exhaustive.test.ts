@@ -53,6 +53,16 @@ const withApproval = (setup: Setup, onFailure?: 'Stop'): Setup => ({
   spec: plan([one, { name: 'two', approval: true }], onFailure),
 });
 const approved = withApproval(previewed);
+/** Each wave needs an approval, and has another change. */
+const separate: Setup = {
+  spec: plan([one, { name: 'two' }].map((wave) => ({ ...wave, approval: true }))),
+  fits: everywhere(2, 2),
+  bad: [],
+  contents: { S: '00', A: '12', B: '21' },
+};
+const solo: Setup = { ...separate, fits: everywhere(1, 2), contents: { S: '0', A: '1', B: '2' } };
+/** Two commits with the same changes. */
+const same: Setup = { ...solo, contents: { S: '0', A: '1', B: '1' } };
 const ignoring: Setup = { ...broken, spec: { ...broken.spec, previewFailures: 'Ignore', maxFailures: 1 } };
 /** Previews are turned off and on. */
 const switched: Setup = {
@@ -78,6 +88,22 @@ const small: Case[] = [
   ['two gateways that preview a commit, and one of whose agents restarts', half, { restart: 1 }],
   ['two gateways, windows, and a newer commit that cannot be delivered', onTwo(worse), { newer: 2, gate: 2 }],
   ['two gateways and a preview before the approval', withApproval(half), { approve: 1 }],
+  ['two gateways, and an approval of either wave', separate, { approve: 1 }],
+  ['a gateway that reports another change, and an approval', solo, { approve: 1, relabel: 1, leave: 1, join: 1 }],
+  ['a gateway, an approval, and a commit that returns', same, { newer: 2, revert: 1, approve: 1 }],
+  ['a gateway, an approval, and a status that is lost', solo, { newer: 2, approve: 1, wipe: 1 }],
+  [
+    'two gateways, an approval, and a status that is lost with its releases',
+    withApproval(half),
+    { approve: 1, lose: 1 },
+  ],
+  [
+    'three gateways, a bad commit, and a status that is lost with its releases',
+    { ...twoWaves, bad: ['A'] },
+    { retry: 1, lose: 1 },
+  ],
+  ['a canary that leaves, and a status that is lost with its releases', canaryFirst, { leave: 1, join: 1, lose: 1 }],
+  ['two gateways, rollbacks, and a status that is lost with its releases', oneWave, { newer: 2, rollback: 1, lose: 1 }],
   ['two gateways whose agents lag, and a newer commit', oneWave, { leave: 1, slow: 2 }],
   ['three gateways in two waves, one of which leaves', twoWaves, { leave: 1 }],
   ['three gateways, a bad commit that stops, and is tried again', stopping, { rollback: 1, retry: 1 }],
@@ -97,6 +123,7 @@ const small: Case[] = [
  * events per history; steps of the controller and the agents, and time, aren't limited.
  */
 const large: Case[] = [
+  ['two gateways, one of which reports another change, and an approval', separate, { approve: 1, relabel: 1 }],
   ['three gateways, one of which reports late that it cannot have a commit', broken, { slow: 1 }],
   ['three gateways and a commit without changes, while windows open and close', unchanged, { gate: 1 }],
   ['three gateways, a bad commit, and one that leaves their files unchanged', harmful, { newer: 2 }],
@@ -120,7 +147,11 @@ const large: Case[] = [
     { ...withApproval(onTwo(worse), 'Stop'), bad: ['A'] },
     { newer: 2, approve: 1, gate: 1 },
   ],
-  ['three gateways, and approvals of two commits', approved, { newer: 2, approve: 2 }],
+  ['two gateways, and approvals of two commits', onTwo(approved), { newer: 2, approve: 2 }],
+  ['a gateway, a bad commit that is tried again, and approvals', { ...solo, bad: ['A'] }, { approve: 2, retry: 1 }],
+  ['a gateway, approvals, and a commit that returns', same, { newer: 2, revert: 1, approve: 2, refuse: 1 }],
+  ['two gateways, and approvals of both waves', separate, { approve: 2 }],
+  ['two gateways, an approval of either wave, and a newer commit', separate, { newer: 2, approve: 1 }],
   ['three gateways whose previews are turned off and on', switched, { edit: 2 }],
   ['three gateways that preview, one of which is paused', previewed, { rest: 1 }],
   ['three gateways, one of which is paused, and an approval', withApproval(few), { rest: 1, approve: 1 }],

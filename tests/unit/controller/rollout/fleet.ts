@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { step } from '../../../../controller/rollout/machine.ts';
 import type {
   GatewayReport,
@@ -6,12 +7,15 @@ import type {
   RolloutInput,
 } from '../../../../controller/rollout/rollout-input.ts';
 import type { RolloutSpec, RolloutStatus } from '../../../../shared/api/rollout.ts';
+import type { Approval } from '../../../../shared/api/sync-release.ts';
 import { isWithin } from '../../../../shared/domain/rollout/waves.ts';
+import { entryOf, shownIn } from './approvals.ts';
 
 const MINUTE = 60_000;
 export const DEADLINE = 15 * MINUTE;
 const start = Date.parse('2026-11-22T12:00:00Z');
-const releaseOf = (commit: string) => ({ commit, ref: 'main', revision: 'r' });
+const releaseOf = (commit: string) => ({ commit, ref: 'main', revision: 'r', release: nameOf(commit) });
+const nameOf = (commit: string) => `app-${commit.toLowerCase()}`;
 
 /** A fleet whose pods keep being replaced, and a controller that reconciles it. */
 export class Fleet {
@@ -19,6 +23,8 @@ export class Fleet {
   gateways: RolloutGateway[];
   state: RolloutStatus | undefined;
   more: Partial<RolloutInput> = {};
+  readonly #approvals = new Map<string, Approval[]>();
+  readonly #releases = new Map<string, ReturnType<typeof releaseOf>>();
   readonly #spec: RolloutSpec;
 
   constructor(spec: RolloutSpec, fits: readonly (readonly boolean[])[]) {
@@ -54,7 +60,7 @@ export class Fleet {
       now: this.now,
       newest: releaseOf(commit),
       delivered: undefined,
-      approved: undefined,
+      approved: this.#approved(commit),
       rollback: undefined,
       retry: undefined,
       window: { isOpen: true, message: '' },
@@ -67,9 +73,32 @@ export class Fleet {
     return Object.assign(this, { state: structuredClone(state) });
   }
 
+  /** The releases so far, with their approvals. */
+  #approved(commit: string): NonNullable<RolloutInput['approved']> {
+    const release = releaseOf(commit);
+    this.#releases.set(release.release, release);
+    return [...this.#releases].map(([name, each]) => ({
+      ...each,
+      release: name,
+      approvals: this.#approvals.get(name) ?? [],
+    }));
+  }
+
   /** Sets parts of the input for all later reconciles. */
   set(more: Partial<RolloutInput>): this {
     this.more = more;
+    return this;
+  }
+
+  /** Approves what the status shows, for all waves or for one. */
+  approve(wave?: string): this {
+    const shown = shownIn(this.rollout, Boolean(this.more.previewMs));
+    assert.ok(shown, 'there is nothing to approve');
+    return this.addApproval(shown.release, entryOf(shown, wave));
+  }
+
+  addApproval(release: string, approval: Approval): this {
+    this.#approvals.set(release, [...(this.#approvals.get(release) ?? []), approval]);
     return this;
   }
 

@@ -1,6 +1,8 @@
+import assert from 'node:assert/strict';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { sync, withAgent } from './agents.ts';
-import { type Agent, type Commit, control, makeWorld, type Setup, type World } from './model.ts';
+import { approve, shownIn } from './approvals.ts';
+import { type Agent, type Commit, control, hasPreviews, makeWorld, type Setup, type World } from './model.ts';
 
 /** A world of the model, and the events in it one after another. */
 export class History {
@@ -33,6 +35,13 @@ export class History {
   control(change: Partial<World> = {}): this {
     this.world = control({ ...this.world, ...change }, this.#setup);
     return this;
+  }
+
+  /** Approves what the status shows for all waves, and reconciles. */
+  approve(): this {
+    const shown = shownIn(this.rollout, hasPreviews(this.world, this.#setup));
+    assert.ok(shown, 'there is nothing to approve');
+    return this.control({ releases: approve(this.world.releases, shown) });
   }
 
   later(ms: number): this {

@@ -19,7 +19,7 @@ const approval: RolloutSpec = { waves: [{ name: 'canary', approval: true }] };
 const rollback: RolloutSpec = { ...canary, onFailure: 'Rollback' };
 const thenApproval = { waves: [{ name: 'canary' }, { name: 'east', approval: true }] };
 const back = { commit: 'A' };
-const approve = `sync.io/approve: ${B}/r`;
+const approve = `approve the SyncRelease app-${B}`;
 const retry = `sync.io/retry-rollout: ${B}`;
 const waiting = 'complete; c0ffee11 waits';
 
@@ -47,12 +47,15 @@ const readings: Record<string, Reading> = {
     waitsFor: 'Approval',
     facts: [`commit ${B}`, '12:00:02', approve],
   },
-  'it was approved before spec.sync was edited': {
-    fleet: () => begin(approval, two, { approved: `${B}/before` }),
+  'it was approved with other changes': {
+    fleet: () =>
+      begin(approval, two)
+        .addApproval(`app-${B}`, { changes: '0'.repeat(32), by: 'anna', at: '' })
+        .look(B),
     summary: waiting,
     counts: '2 0 0 2',
     waitsFor: 'Approval',
-    facts: ['spec.sync', approve, `now ${B}/before`],
+    facts: ['12:00:02, because ', approve],
   },
   'no window is open': {
     fleet: () => begin(canary, two, shut),
@@ -266,9 +269,9 @@ suite('the summary of a rollout shows', () => {
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], ['Approval', '2026-11-22T12:00:02.000Z']);
     fleet.look(B, shut);
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], ['Approval', '2026-11-22T12:00:02.000Z']);
-    fleet.look(B, { ...shut, approved: `${B}/r` });
+    fleet.approve().look(B, shut);
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], ['Window', '2026-11-22T12:01:05.000Z']);
-    fleet.look(B, { approved: `${B}/r` });
+    fleet.look(B);
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], [undefined, undefined]);
   });
 
@@ -319,11 +322,7 @@ suite('the summary of a rollout shows', () => {
     const held = (orders: Parameters<typeof heldOrders>[1], from = rollout) =>
       heldOrders(from, orders).map((message) => message.split(' ', 2).join(' '));
     assert.deepEqual(held({}), []);
-    assert.deepEqual(held({ rollback: 'x', retry: 'y', approve: 'z' }), [
-      'sync.io/retry-rollout: y',
-      'sync.io/rollback: x',
-      'sync.io/approve: z',
-    ]);
+    assert.deepEqual(held({ rollback: 'x', retry: 'y' }), ['sync.io/retry-rollout: y', 'sync.io/rollback: x']);
     assert.deepEqual(held({ rollback: 'x', retry: 'y' }, handled), []);
     assert.deepEqual(held({ rollback: 'y' }, handled), ['sync.io/rollback: y']);
   });

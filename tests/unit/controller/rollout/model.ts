@@ -1,5 +1,4 @@
 import { withStoredNames } from '../../../../controller/releases/find-release.ts';
-
 import { labelledIn } from '../../../../controller/releases/results.ts';
 import { step } from '../../../../controller/rollout/machine.ts';
 import type {
@@ -12,6 +11,7 @@ import type { ObservedRelease } from '../../../../controller/watch/observed-rele
 import type { RolloutSpec, RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { completedIn } from '../../../../shared/domain/rollout/stored-release.ts';
 import { withoutUndefined } from '../../../../shared/domain/text/objects.ts';
+import type { Shown } from './approvals.ts';
 import { newestIn, store } from './stored-releases.ts';
 
 /** Kubernetes stores times in whole seconds. */
@@ -60,10 +60,13 @@ export interface World {
   releases: ObservedRelease[];
   /** Undefined if unknown. */
   wanted: Commit | undefined;
+  /** The commit in the status that all gateways followed without `spec.rollout`; undefined after a loss of the status. */
+  delivered: Commit | undefined;
   /** The current waves: 0 for those of the setup, or one of the others. */
   plan: number;
   isOpen: boolean;
-  approved: Commit | undefined;
+  /** What a user has looked at, and can approve later. */
+  looked: Shown | undefined;
   rollback: string | undefined;
   retry: string | undefined;
   agents: Agent[];
@@ -88,6 +91,9 @@ export interface Setup extends Plan {
 
 /** The current waves. */
 export const planIn = ({ plan }: Pick<World, 'plan'>, setup: Setup): Plan => setup.others?.[plan - 1] ?? setup;
+
+export const hasPreviews = (world: Pick<World, 'plan'>, setup: Setup): boolean =>
+  setup.contents !== undefined && planIn(world, setup).spec.previewTimeout !== '0s';
 
 /** Equal for the same waves. */
 export function planNameOf(world: Pick<World, 'plan'>, setup: Setup): string {
@@ -118,11 +124,12 @@ export function makeWorld({ fits }: Setup): World {
     state: undefined,
     releases: [],
     wanted: 'S',
+    delivered: undefined,
     rollback: undefined,
     retry: undefined,
     plan: 0,
     isOpen: true,
-    approved: undefined,
+    looked: undefined,
     agents: fits.map(agent),
   };
 }
@@ -151,16 +158,16 @@ export function inputOf(world: World, setup: Setup): RolloutInput {
     wavesHash: planNameOf(world, setup),
     gateways: gatewaysOf(world, setup),
     newest: newestIn(world),
-    delivered: undefined,
+    delivered: world.delivered && { commit: world.delivered, ref: 'main', revision: 'r' },
     completed: completedIn(world.releases),
     lastComplete: labelledIn(world.releases, 'Complete')[0],
     rejected: labelledIn(world.releases, 'Rejected'),
-    approved: world.approved && `${world.approved}/r`,
+    approved: world.releases,
     rollback: world.rollback,
     retry: world.retry,
     window: { isOpen: world.isOpen, message: world.isOpen ? '' : 'no window is open' },
     deadlineMs: DEADLINE_MS,
-    previewMs: setup.contents && spec.previewTimeout !== '0s' ? PREVIEW_MS : 0,
+    previewMs: hasPreviews(world, setup) ? PREVIEW_MS : 0,
     previewIntervalMs: PREVIEW_INTERVAL_MS,
     soakMs: (spec.waves ?? []).map(({ soak }) => (soak ? SOAK_MS : 0)),
     now: world.now,

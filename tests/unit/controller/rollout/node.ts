@@ -21,7 +21,10 @@ export interface Limits {
   gate?: number;
   /** A gateway is paused, or resumed. */
   rest?: number;
+  /** A user approves what was shown at that time, or earlier. */
   approve?: number;
+  /** The write of a status is refused after a release was stored for it. */
+  refuse?: number;
   /** The newest commit is unknown for a while. */
   unknown?: number;
   /** The labels of a gateway change, and so its files with every commit. */
@@ -32,6 +35,8 @@ export interface Limits {
   remove?: number;
   /** The status is removed. */
   wipe?: number;
+  /** The status and the releases are removed. */
+  lose?: number;
   /**
    * Number of agents that read, act, and report at different times, the last ones by name; the others do it all at
    * once.

@@ -1,12 +1,25 @@
 import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { waveOf } from '../../../../shared/domain/rollout/waves.ts';
 import { apply, deliver, GONE, preview, read, restarted, sync, withAgent } from './agents.ts';
-import { type Agent, control, gatewaysOf, indexOf, makeWorld, type Setup, TICK_MS, type World } from './model.ts';
+import { approve, shownIn } from './approvals.ts';
+import {
+  type Agent,
+  control,
+  gatewaysOf,
+  hasPreviews,
+  indexOf,
+  makeWorld,
+  planIn,
+  type Setup,
+  TICK_MS,
+  type World,
+} from './model.ts';
 import { AT_REST, isOrdered, type Limits, type Node } from './node.ts';
 import { check } from './rules.ts';
 import { keyOf } from './state-key.ts';
-import { relevantIn, withoutResults } from './stored-releases.ts';
+import { relevantIn, store, withoutResults } from './stored-releases.ts';
 
 /** A possible event, and its result. */
 export type Move = [name: string, take: () => Node];
@@ -64,7 +77,7 @@ function peoplesMoves(node: Node, setup: Setup): Move[] {
   const moves: Move[] = [];
   const to = (name: string, next: Partial<World>, used: Partial<Limits>, more: Partial<Node> = {}) =>
     moves.push([name, () => ({ ...node, world: { ...world, ...next }, left: { ...left, ...used }, ...more })]);
-  const { newer, revert, rollback, goTo, retry, edit, gate, approve, unknown, remove, wipe } = left;
+  const { newer, revert, rollback, goTo, retry, edit, gate, refuse, unknown, remove, wipe, lose } = left;
   if (newer > 0) to('newer', { wanted: world.wanted === 'S' ? 'A' : 'B' }, { newer: newer - 1 });
   const earlier = world.wanted && ({ A: 'S', B: 'A' } as const)[world.wanted as 'A' | 'B'];
   if (revert > 0 && earlier) to('revert', { wanted: earlier }, { revert: revert - 1 });
@@ -80,7 +93,9 @@ function peoplesMoves(node: Node, setup: Setup): Move[] {
   const plan = (world.plan + 1) % ((setup.others ?? []).length + 1);
   if (edit > 0) to(`edit to ${plan}`, { plan }, { edit: edit - 1 });
   if (gate > 0) to(world.isOpen ? 'close' : 'open', { isOpen: !world.isOpen }, { gate: gate - 1 });
-  if (approve > 0) to('approve', { approved: world.wanted }, { approve: approve - 1 });
+  moves.push(...approversMoves(node, setup));
+  const stored = store(world);
+  if (refuse > 0 && stored.releases.length > world.releases.length) to('refuse', stored, { refuse: refuse - 1 });
   if (unknown > 0 && world.wanted) to('unknown', { wanted: undefined }, { unknown: unknown - 1 });
   if (!world.wanted) to('known', { wanted: 'B' }, {});
   const forgotten = { shown: [], had: [] };
@@ -89,22 +104,47 @@ function peoplesMoves(node: Node, setup: Setup): Move[] {
       'remove',
       () => ({ world: without(world, setup), left: { ...left, remove: remove - 1 }, ...forgotten, givenUp: [] }),
     ]);
-  if (wipe > 0 && world.agents.every(({ createdAt, seen }) => createdAt === undefined || seen !== undefined))
+  const areSeen = world.agents.every(({ createdAt, seen }) => createdAt === undefined || seen !== undefined);
+  if (wipe > 0 && areSeen)
     moves.push([
       'wipe',
       () => wiped({ world, left: { ...left, wipe: wipe - 1 }, ...forgotten, givenUp: node.givenUp }, setup),
     ]);
+  if (lose > 0 && areSeen && world.wanted)
+    moves.push(['lose', () => lost({ world, left: { ...left, lose: lose - 1 }, ...forgotten, givenUp: [] }, setup)]);
+  return moves;
+}
+
+/** A user looks at the status, and approves what it showed, which it may no longer show by then. */
+function approversMoves(node: Node, setup: Setup): Move[] {
+  const { world, left } = node;
+  const { looked } = world;
+  const moves: Move[] = [];
+  if (left.approve === 0) return moves;
+  const shown = shownIn(world.state, hasPreviews(world, setup));
+  if (shown && !isDeepStrictEqual(shown, looked))
+    moves.push(['look', () => ({ ...node, world: { ...world, looked: shown } })]);
+  if (!looked) return moves;
+  const { waves = [] } = planIn(world, setup).spec;
+  const names = waves.flatMap(({ name, approval }) => (approval ? name : []));
+  for (const wave of [undefined, ...(names.length > 1 ? names : [])]) {
+    const next = { ...world, releases: approve(world.releases, looked, wave), looked: undefined };
+    const used = { ...left, approve: left.approve - 1 };
+    moves.push([`approve ${looked.release} ${wave ?? ''}`, () => ({ ...node, world: next, left: used })]);
+  }
   return moves;
 }
 
 /** Without `spec.rollout`, all get the newest commit; then it is added again. */
 function without(world: World, setup: Setup): World {
   const { wanted } = world;
-  const report = wanted && ({ rollout: undefined, commit: wanted, revision: 'r', state: 'healthy' } as const);
+  const report = wanted && ({ rollout: undefined, commit: wanted, revision: undefined, state: 'healthy' } as const);
   const agents = world.agents.map((agent) =>
     agent.createdAt === undefined || !report ? agent : { ...agent, ...FRESH, holds: wanted, report, seen: report },
   );
-  return control({ ...withoutResults(world), agents, state: undefined }, setup);
+  const next = control({ ...withoutResults(world), agents, state: undefined, delivered: wanted }, setup);
+  assert.equal(next.state?.stableCommit, wanted, 'another commit than the delivered one is stable');
+  return { ...next, delivered: undefined };
 }
 
 const FRESH: Partial<Agent> = { aim: undefined, isNoted: false, preview: undefined, seenPreview: undefined };
@@ -116,6 +156,18 @@ function wiped(node: Node, setup: Setup): Node {
   check(next, lost, setup);
   const { stableRelease } = next.world.state as RolloutStatus;
   assert.equal(stableRelease, node.world.state?.stableRelease, 'another release is stable after the loss of a status');
+  return next;
+}
+
+/** Loses the status and the releases. Gateways with files keep them until their wave, and others wait. */
+function lost(node: Node, setup: Setup): Node {
+  const { world } = node;
+  const before = { ...world, now: world.now + 100 * TICK_MS, state: undefined, releases: [], looked: undefined };
+  const next = { ...node, world: control(before, setup) };
+  check(next, before, setup);
+  const isNew = !world.agents.some(({ createdAt, seen }) => createdAt !== undefined && seen?.commit !== undefined);
+  const { stableCommit } = next.world.state as RolloutStatus;
+  assert.equal(stableCommit, isNew ? world.wanted : undefined, 'a release is stable after its loss');
   return next;
 }
 
@@ -163,7 +215,7 @@ export function comesToRest(node: Node, setup: Setup, known: Set<string>): void 
     // The same applies to an abandoned commit, and the one that it supersedes.
     if (isAlone || isGivenUp || (AT_REST.includes(phase) && nextCommit === undefined)) break;
     assert.ok(turn < 59, `no end: ${JSON.stringify(at.world.state)}`);
-    at = { ...at, world: atLast(at.world) };
+    at = { ...at, world: atLast(at.world, setup) };
     for (const [index, { createdAt, notReadySince }] of at.world.agents.entries()) {
       if (createdAt === undefined || notReadySince !== undefined) continue;
       at = { ...at, world: deliver(preview(sync(at.world, index, setup), index, setup), index) };
@@ -173,15 +225,13 @@ export function comesToRest(node: Node, setup: Setup, known: Set<string>): void 
   for (const key of passed) known.add(key);
 }
 
-/** Opens windows, approves (again, if it is necessary), and resumes all gateways. */
-function atLast(world: World): World {
-  const wanted = world.wanted ?? 'B';
-  const { message = '', nextCommit, commit } = world.state as RolloutStatus;
-  // A release in progress goes on if the wanted one was given up.
-  const asked = (nextCommit ?? (message.includes('sync.io/approve') ? commit : wanted)) as World['approved'];
-  const approved = /sync\.io\/approve: \S+ \(/.test(message) ? undefined : asked;
+/** Opens windows, approves what waits for an approval as it is shown, and resumes all gateways. */
+function atLast(world: World, setup: Setup): World {
+  const { waitsFor } = world.state as RolloutStatus;
+  const shown = waitsFor === 'Approval' ? shownIn(world.state, hasPreviews(world, setup)) : undefined;
+  const releases = shown ? approve(world.releases, shown) : world.releases;
   const agents = world.agents.map((agent) => (agent.isPaused ? { ...agent, isPaused: false } : agent));
-  return { ...world, wanted, approved, isOpen: true, agents };
+  return { ...world, wanted: world.wanted ?? 'B', releases, isOpen: true, agents };
 }
 
 /** A world in which all have the commit `S`, without any events. */
@@ -198,8 +248,9 @@ export function firstNode(setup: Setup, limits: Limits): Node {
     recover: 0,
     slow: 0,
   };
-  const edits = { edit: 0, gate: 0, rest: 0, relabel: 0, restart: 0, approve: 0, unknown: 0, remove: 0, wipe: 0 };
+  const edits = { edit: 0, gate: 0, rest: 0, relabel: 0, restart: 0, unknown: 0, remove: 0, wipe: 0, lose: 0 };
+  const others = { approve: 0, refuse: 0 };
   const world = control(makeWorld(setup), setup);
-  const node = { world, left: { ...events, ...edits, ...limits }, givenUp: [], had: [], shown: [] };
+  const node = { world, left: { ...events, ...edits, ...others, ...limits }, givenUp: [], had: [], shown: [] };
   return { ...node, ...seen(node, world, setup) };
 }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { EVERY_CHANGE } from '../../../../controller/rollout/approval.ts';
 import { createdAfter, unreadyBefore } from '../../../../controller/rollout/judge-gateway.ts';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { isInProgress, isOnRelease } from '../../../../shared/domain/rollout/releases.ts';
 import { isWithin, waveOf } from '../../../../shared/domain/rollout/waves.ts';
-import { type Commit, contentOf, gatewaysOf, indexOf, planIn, type Setup, type World } from './model.ts';
+import { checkApproved, checkAsked } from './approval-rules.ts';
+import { shownIn } from './approvals.ts';
+import { type Commit, contentOf, gatewaysOf, hasPreviews, indexOf, planIn, type Setup, type World } from './model.ts';
 import type { Node } from './node.ts';
 
 /** A write of the controller, with the gateways as they really are. */
@@ -47,12 +48,17 @@ interface Circumstances {
 export const isRelabeled = ({ name }: RolloutGateway, { agents }: World): boolean =>
   agents[indexOf(name)]?.isRelabeled === true;
 
-/** Whether a commit really changes the files of a gateway that is on the stable release. */
+/**
+ * Whether a commit really changes the files of a gateway that is on the stable release. If that is unknown, only an agent
+ * that noted the opposite when it delivered the commit knows it.
+ */
 export function isChanged(
   { name }: RolloutGateway,
   { commit, stableCommit }: Pick<RolloutStatus, 'commit' | 'stableCommit'>,
   { world, setup }: Circumstances,
 ): boolean {
+  const { holds, isNoted = false } = world.agents[indexOf(name)] ?? {};
+  if (stableCommit === undefined) return holds !== commit || !isNoted;
   const contents = [commit, stableCommit].map((each) => contentOf(each as Commit, indexOf(name), world, setup));
   return contents[0] !== contents[1];
 }
@@ -88,11 +94,11 @@ export function isTrial(gateway: RolloutGateway, rollout: RolloutStatus, { world
   return !(preview?.changesNothing && isRelabeled(gateway, world));
 }
 
-/** A wave begins only with its approval, which must cover all changes that gateways report. */
+/** The first gateways of a wave with approval are admitted only if it was approved. */
 export function checkApproval(index: number, { rollout, previous, really }: Write, circumstances: Circumstances): void {
   const { world, setup } = circumstances;
   const { commit, stableCommit, admission, number } = rollout;
-  const { wave, admitted = '' } = admission[index] ?? {};
+  const { wave = '', admitted = '' } = admission[index] ?? {};
   const before = previous?.number === number ? previous : undefined;
   const hasBegun = before?.admission[index]?.admitted || (before?.wave === wave && before?.waveStartedAt !== undefined);
   const isNeeded = planIn(world, setup).spec.waves?.[index]?.approval === true && commit !== stableCommit;
@@ -101,24 +107,7 @@ export function checkApproval(index: number, { rollout, previous, really }: Writ
   // A paused gateway gets the commit when it is resumed.
   const resumed = letIn.map((gateway) => ({ ...gateway, isPaused: false }));
   if (!resumed.some((gateway) => isTrial(gateway, rollout, circumstances))) return;
-  assert.equal(world.approved, commit, 'a wave begins without its approval');
-  assert.deepEqual(unapproved(commit, index, circumstances), [], 'a wave begins with changes that were not approved');
-}
-
-/** Returns the digests that the approval lacks, of gateways in waves that need it, beginning with this wave. */
-function unapproved(commit: string, from: number, { world, setup }: Circumstances): string[] {
-  const rollout = world.state as RolloutStatus;
-  const { approvedDigests = [EVERY_CHANGE] } = rollout.handled ?? {};
-  if (approvedDigests.includes(EVERY_CHANGE)) return [];
-  const { waves } = planIn(world, setup).spec;
-  const inApprovalWaves = gatewaysOf(world, setup).filter(({ fits, key, isPaused, preview, report }) => {
-    const index = waveOf(fits, key, rollout.admission);
-    const isValid = preview?.commit === commit && !preview.changesNothing && isOnRelease(report ?? {}, rollout);
-    return !isPaused && isValid && index >= from && waves?.[index]?.approval === true;
-  });
-  return inApprovalWaves
-    .flatMap(({ preview }) => preview?.digest ?? [])
-    .filter((digest) => !approvedDigests.includes(digest));
+  checkApproved({ rollout, index, wave, releases: world.releases, gateways: gatewaysOf(world, setup) });
 }
 
 /** Returns the preview of each gateway that counts, if it is valid. */
@@ -130,15 +119,14 @@ function previewsFor(commit: string, world: World, setup: Setup) {
   );
 }
 
-/** A commit waits for one approval only. If it changes no gateway, it waits for neither an approval nor a window. */
-export function checkAsked(world: World, setup: Setup): void {
+/** A commit waits for no approval that it has. If it changes no gateway, it waits for neither an approval nor a window. */
+export function checkWaiting(world: World, setup: Setup): void {
   const rollout = world.state as RolloutStatus;
   const { nextCommit, commit, message = '', preview, admission, admittedAt } = rollout;
   const next = nextCommit ?? commit;
-  const isAsked = message.includes('sync.io/approve');
-  const current = next === commit ? admission.findIndex(({ wave }) => wave === rollout.wave) : 0;
-  if (isAsked && world.approved === next)
-    assert.notDeepEqual(unapproved(next, current, { world, setup }), [], 'it waits for an approval that it has');
+  const isAsked = rollout.waitsFor === 'Approval';
+  const shown = shownIn(rollout, hasPreviews(world, setup));
+  checkAsked(rollout, { shown, releases: world.releases, gateways: gatewaysOf(world, setup) });
   const isBegun = nextCommit === undefined && admittedAt !== undefined;
   if (isBegun || preview?.commit !== next || preview.changedWaves) return;
   if (!isAsked && !message.includes('no window')) return;

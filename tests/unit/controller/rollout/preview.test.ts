@@ -7,7 +7,6 @@ import { canary, Fleet, fitting, shut, three, two } from './fleet.ts';
 const PREVIEW = { previewMs: 30_000 };
 /** The same while no window is open. */
 const SHUT = { ...PREVIEW, ...shut };
-const APPROVED = { ...PREVIEW, approved: 'B/r' };
 const RETRY = { ...PREVIEW, retry: 'B' };
 
 /** A fleet whose agents know previews, with a new commit whose preview has begun. */
@@ -48,7 +47,7 @@ suite('before the first wave', () => {
     const { preview, summary, message } = fleet.rollout;
     const { total, reported, unchanged, failing, files, ...release } = preview ?? {};
     assert.deepEqual([total, reported, unchanged, failing, files], [3, 2, 1, 0, 1]);
-    const expected = { commit: 'B', ref: 'main', revision: 'r', startedAt: FIRST };
+    const expected = { commit: 'B', ref: 'main', revision: 'r', release: 'app-b', startedAt: FIRST };
     assert.deepEqual(release, { ...expected, endedAt: undefined, everyCommit: undefined, changedWaves: ['canary'] });
     assert.equal(summary, 'previewing 2/3');
     assert.match(message ?? '', / B .*: 2 of 3 .*: g1\); /);
@@ -232,7 +231,7 @@ suite('a commit that changes nothing', () => {
     fleet.remove(0).look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
     // If no replacement appears, the others get it after the approval and the deadline.
-    fleet.set(APPROVED).look();
+    fleet.approve().look();
     assert.match(phaseOf(fleet), /^Progressing canary/);
     fleet.pass(16).look();
     assert.equal(phaseOf(fleet), 'Complete B B');
@@ -304,9 +303,9 @@ suite('a commit that can only change paused gateways of a wave', () => {
       report(fleet, 1);
       fleet.look();
       assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Complete A A', 'B']);
-      fleet.set(PREVIEW).look();
+      fleet.set(PREVIEW).pass(1).look();
       assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Complete A A', 'Approval']);
-      fleet.set(APPROVED).look();
+      fleet.approve().look();
       assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Progressing canary B A', 'Gateways']);
       fleet.change(1, { isPaused: false }).look();
       assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary B A', ['g0', 'g1']]);
@@ -317,7 +316,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
     });
 
   test('ends the wave after the deadline if the paused one is not resumed, and is complete if nothing else changes', () => {
-    const fleet = beginPaused(gated, [1], APPROVED).preview('B', [1], {}).look();
+    const fleet = beginPaused(gated, [1]).preview('B', [1], {}).look().approve().look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Progressing canary B A', 'Gateways']);
     fleet.well(0).pass(14).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.verified], ['Progressing canary B A', 0]);
@@ -360,7 +359,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
     fleet.preview('B', [1, 2, 3, 4], {}).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Complete A A', 'Approval']);
     rest(fleet, false, 1, 2);
-    fleet.set(APPROVED).look();
+    fleet.approve().look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.admitted], ['Progressing canary B A', 1]);
   });
 
@@ -432,7 +431,7 @@ suite('the first wave with changes', () => {
     fleet.preview('B', [1]).preview('B', [0, 2], {}).look();
     fleet.well(0).look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
-    fleet.remove(0).set(APPROVED).look();
+    fleet.remove(0).approve().look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.waitsFor], ['Progressing', 'Gateways']);
     fleet.pass(15).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Progressing all B A', undefined]);
@@ -524,7 +523,7 @@ suite('a commit that cannot be delivered', () => {
   test('stops instead of waiting for an approval or a window, unless another commit is in progress', () => {
     const fleet = begin(gatedCanary, two, shut).preview('B', [0], broken).preview('B', [1], {}).look();
     assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Stopped canary B A', undefined]);
-    const other = begin(gatedCanary, two, APPROVED).preview('B', [0, 1], {}).look().pass(1).look('C');
+    const other = begin(gatedCanary, two).preview('B', [0, 1], {}).look().approve().look().pass(1).look('C');
     other.preview('C', [0], broken).preview('C', [1], {}).look('C');
     assert.deepEqual([phaseOf(other), other.rollout.nextCommit], ['Progressing canary B A', 'C']);
     assert.match(other.message, /;.* 2 of 2 .*; .* 1;/);
@@ -553,8 +552,8 @@ suite('a commit that cannot be delivered, after another one that waits or has fa
   });
 
   test('waits for its approval with a warning if gateways have the other one', () => {
-    const fleet = begin({ ...gatedCanary, onFailure: 'Stop' }, two, APPROVED);
-    fleet.preview('B', [0, 1], {}).look().fail(0).look();
+    const fleet = begin({ ...gatedCanary, onFailure: 'Stop' }, two);
+    fleet.preview('B', [0, 1], {}).look().approve().look().fail(0).look();
     assert.equal(phaseOf(fleet), 'Stopped canary B A');
     assert.deepEqual([phaseOf(failing(fleet)), fleet.rollout.nextCommit], ['Stopped canary B A', 'C']);
     assert.match(fleet.message, /;.*;.* A\b/);
@@ -570,40 +569,26 @@ test('a commit that cannot be delivered asks for no approval after another one s
   }
 });
 
-suite('an approval', () => {
+suite('an approval of a release that replaces another one', () => {
   const gated: RolloutSpec = { waves: ['canary', 'all'].map((name) => ({ name, approval: true })) };
   const fits = fitting('11', '01', '01');
   const digest = (letter: string) => ({ digest: letter.repeat(64) });
-
-  test('is of the changes at the end of the preview, and asked for again for another one', () => {
-    const fleet = begin(gated, fits, APPROVED);
-    assert.deepEqual([fleet.rollout.phase, fleet.rollout.handled?.approvedDigests], ['Previewing', undefined]);
-    fleet.preview('B', [0, 1], digest('a')).preview('B', [2], digest('b')).look();
-    assert.deepEqual(fleet.rollout.handled?.approvedDigests, ['a'.repeat(16), 'b'.repeat(16)]);
-    assert.equal(phaseOf(fleet), 'Progressing canary B A');
-    fleet.well(0).preview('B', [1], digest('c')).look();
-    assert.equal(fleet.rollout.phase, 'AwaitingApproval');
-    assert.match(fleet.message, /;.* sync\.io\/approve: B\/r \(/);
-    fleet.look('B', PREVIEW).look('B', APPROVED);
-    assert.equal(phaseOf(fleet), 'Progressing all B A');
-  });
 
   for (const [what, letter, phase] of [
     ['is asked for again', 'c', 'AwaitingApproval'],
     ['is enough', 'a', 'Progressing'],
   ] as const)
     test(`${what} if a gateway returns to the stable commit and then reports the change ${letter}`, () => {
-      const fleet = begin(gated, fits, { ...APPROVED, previewMs: 0 });
+      const fleet = begin(gated, fits, { previewMs: 0 }).approve().look();
       fleet.well(0).look();
       fleet.well(1).preview('C', [0, 2], digest('a'));
       // Compared with B, which is only on the first two.
-      fleet.preview('C', [1], digest('b')).look('C', PREVIEW);
+      fleet.preview('C', [1], digest('b')).set(PREVIEW).look('C');
       assert.deepEqual([phaseOf(fleet), fleet.rollout.nextCommit], ['Progressing all B A', 'C']);
-      const next = { ...APPROVED, approved: 'C/r' };
-      fleet.look('C', next);
-      assert.deepEqual(fleet.rollout.handled?.approvedDigests, ['a'.repeat(16), 'b'.repeat(16)]);
+      fleet.approve().look('C');
+      assert.deepEqual(fleet.rollout.approvals?.at(-1)?.digests, ['a'.repeat(32), 'b'.repeat(32)]);
       fleet.well(0);
-      fleet.report([1], 'healthy', { commit: 'A' }).preview('C', [1], digest(letter)).look('C', next);
+      fleet.report([1], 'healthy', { commit: 'A' }).preview('C', [1], digest(letter)).look('C');
       assert.equal(phaseOf(fleet), `${phase} all C A`);
     });
 });

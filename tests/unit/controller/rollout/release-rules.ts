@@ -36,7 +36,7 @@ function checkNumbers({ releases }: World, before: World): void {
 /** Each release that the status names is stored with exactly its commit and revision. */
 function checkNames({ state, releases }: World): void {
   const { nextCommit, nextRevision, nextRelease, preview, ...rollout } = state as RolloutStatus;
-  const named: Partial<Release>[] = [releaseOf(rollout), stableOf(rollout)];
+  const named: Partial<Release>[] = [releaseOf(rollout), stableOf(rollout)].filter((each) => each !== undefined);
   if (nextCommit !== undefined) named.push({ commit: nextCommit, revision: nextRevision ?? '', release: nextRelease });
   if (preview) named.push(releaseOf(preview));
   for (const { commit, revision, release } of named) {
@@ -46,8 +46,13 @@ function checkNames({ state, releases }: World): void {
 }
 
 /** The stable release is complete, and the newest one that is. A complete one can only be rejected. */
-function checkResults({ state, releases, now }: World, before: World): void {
-  const { stableRelease } = state as RolloutStatus;
+function checkResults(world: World, before: World): void {
+  const { state, releases, now } = world;
+  const { stableRelease, stableCommit } = state as RolloutStatus;
+  if (stableCommit === undefined) {
+    checkUnknown(world, before);
+    return;
+  }
   const stable = releases.find(({ release }) => release === stableRelease);
   assert.equal(stable?.result, 'Complete', 'the stable release is not complete');
   assert.ok(stable.completedAt !== undefined, 'the stable release was never complete');
@@ -60,6 +65,14 @@ function checkResults({ state, releases, now }: World, before: World): void {
   assert.equal(newest?.release, stableRelease, 'the stable release is not the newest complete one');
   const noted = withResults(releases, state, now);
   assert.deepEqual(withResults(noted, state, now + 1), noted, 'results are noted twice');
+}
+
+/** The stable release is unknown only after a loss, and until a release is complete. There is nothing to roll back to. */
+function checkUnknown({ state, releases }: World, before: World): void {
+  const { phase } = state as RolloutStatus;
+  assert.equal(before.state?.stableCommit, undefined, 'the stable release is forgotten');
+  assert.deepEqual(releases.filter(wasComplete), [], 'a complete release is not stable');
+  assert.ok(!['Complete', 'RollingBack', 'RolledBack'].includes(phase), `${phase} without a stable release`);
 }
 
 /**
@@ -93,7 +106,7 @@ function checkRollback(world: World, before: World): void {
   assert.equal(isIgnored, target === undefined, `${rollback} ${isIgnored ? 'has no effect' : 'has an effect'}`);
   if (!target) return;
   const { commit, revision, release } = target;
-  const { ref: _, ...stable } = stableOf(state as RolloutStatus);
+  const { ref: _, ...stable } = stableOf(state as RolloutStatus) as Release;
   assert.deepEqual(stable, { commit, revision, release }, `not rolled back to ${release}`);
   assert.ok(!givenUp.includes(`${commit} ${revision}`), `${stableRelease}, which all go to, is given up`);
 }
@@ -103,6 +116,7 @@ function targetOf(
   rollback: string,
   { state, releases }: World & { state: RolloutStatus },
 ): ObservedRelease | undefined {
+  if (state.stableCommit === undefined) return undefined;
   const current = releases.find(({ release }) => release === state.stableRelease) as ObservedRelease;
   const isAtStable = isSame(state, current) || state.phase === 'RolledBack';
   if (!isAtStable && (rollback === 'previous' || rollback === current.release)) return current;

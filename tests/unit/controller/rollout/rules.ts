@@ -8,6 +8,7 @@ import type { RolloutGateway } from '../../../../controller/rollout/rollout-inpu
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { isInProgress, isOnRelease, isSame } from '../../../../shared/domain/rollout/releases.ts';
 import { isWithin, waveOf } from '../../../../shared/domain/rollout/waves.ts';
+import { checkBegun, checkNoted } from './approval-rules.ts';
 import {
   type Commit,
   DEADLINE_MS,
@@ -23,9 +24,9 @@ import { AT_REST, type Node } from './node.ts';
 import {
   areUnchanged,
   checkApproval,
-  checkAsked,
   checkPassedOver,
   checkPreview,
+  checkWaiting,
   isChanged,
   isRelabeled,
   isSkipped,
@@ -54,6 +55,8 @@ export function check(node: Node, before: World, setup: Setup): void {
   checkReleases(world, before, setup);
   checkVerified(world, really, setup);
   checkPreview(world, previous, setup);
+  checkNoted(rollout, world.releases);
+  checkBegun(rollout, previous);
   for (const index of rollout.admission.keys()) checkApproval(index, { rollout, previous, really }, { world, setup });
   if (!previous || previous.number !== rollout.number || rollout.phase === 'RollingBack') return;
   for (const index of rollout.admission.keys()) {
@@ -102,7 +105,12 @@ function checkSkipped(index: number, { rollout, previous, really }: Write): void
   if (!rollout.admission[index]?.isUnchanged || previous?.admission[index]?.isUnchanged) return;
   const members = really.filter(({ fits, key }) => waveOf(fits, key, rollout.admission) === index);
   assert.ok(
-    members.some(({ preview }) => preview?.changesNothing && isSame(preview, rollout)),
+    members.some(
+      ({ preview, report }) =>
+        preview?.changesNothing &&
+        isSame(preview, rollout) &&
+        (rollout.stableCommit !== undefined || isSame(report ?? {}, rollout)),
+    ),
     `the wave ${index} is skipped without a preview`,
   );
 }
@@ -181,11 +189,11 @@ export function checkWaits(world: World, setup: Setup): void {
   const again = step(world.state, inputOf(world, setup));
   const difference = isDeepStrictEqual(again, world.state) ? undefined : { again, was: world.state };
   assert.deepEqual(difference, undefined, 'the step is not at its end');
-  checkAsked(world, setup);
+  checkWaiting(world, setup);
   const { phase, waitsFor, message = '' } = world.state as RolloutStatus;
   if (['Complete', 'RolledBack'].includes(phase)) return;
   const later = step(world.state, inputOf({ ...world, now: world.now + 1e9 }, setup));
   // A gateway, a command, or the query of the newest commit.
-  const isNamed = waitsFor !== undefined || / g\d|sync\.io\/(approve|retry-rollout)/.test(message);
+  const isNamed = waitsFor !== undefined || / g\d|sync\.io\/retry-rollout/.test(message);
   if (isDeepStrictEqual(later, world.state) && inputOf(world, setup).newest) assert.ok(isNamed, message);
 }

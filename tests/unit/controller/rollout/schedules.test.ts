@@ -62,6 +62,7 @@ const limits = {
   approve: 2,
   unknown: 1,
   remove: 1,
+  lose: 1,
 };
 
 test('long random histories of rollouts keep the rules, and come to rest', { timeout: 1_800_000 }, () => {

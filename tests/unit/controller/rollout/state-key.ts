@@ -1,9 +1,10 @@
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { canRetry } from '../../../../shared/domain/rollout/releases.ts';
 import { shownPreview } from './agents.ts';
+import { entriesIn } from './approvals.ts';
 import { type Agent, PREVIEW_INTERVAL_MS, PREVIEW_MS, SOAK_MS, TICK_MS, type World } from './model.ts';
 import { AT_REST, isOrdered, type Node } from './node.ts';
-import { relevantIn } from './stored-releases.ts';
+import { newestIn, relevantIn } from './stored-releases.ts';
 
 /** Deadline in ticks. */
 const DEADLINE = 2;
@@ -20,7 +21,7 @@ export function keyOf({ world, left, givenUp, had, shown }: Node): string {
   if (!rollout) return '';
   const { phase, wave, commit, stableCommit, nextCommit, failures, admission, handled = {} } = rollout;
   const isAtRest = AT_REST.includes(phase);
-  const comesBack = left.rollback + left.goTo + left.revert + left.wipe > 0;
+  const comesBack = left.rollback + left.goTo + left.revert + left.wipe + left.lose > 0;
   const isAtFirst = world.wanted === 'S' && left.newer > 0;
   const canCome = left.revert > 0 ? ['S', 'A', 'B'] : [commit, world.wanted, nextCommit, isAtFirst && 'A'];
   return [
@@ -42,8 +43,8 @@ export function keyOf({ world, left, givenUp, had, shown }: Node): string {
       world.wanted,
       rollout.givenUp?.map((name) => name.split(' ')[0]).filter((name) => canCome.includes(name as never)),
     ],
-    [world.plan, rollout.plan, world.isOpen, world.approved],
-    handled.approvedDigests && [handled.approvedDigests, `${world.approved}/r` === handled.approve],
+    [world.plan, rollout.plan, world.isOpen],
+    ...approvalsOf(world, left),
     ...previewOf(world, left),
     had.filter((each) => left.edit > 0 || each.startsWith(`${world.plan} `)),
     isAtRest ? '' : shown.map((each) => each.split(' ')[1]),
@@ -74,22 +75,42 @@ function placeOf(name: string | undefined, world: World): string | undefined {
   return place === -1 ? name : `#${place}`;
 }
 
+/** What a user has looked at, the approvals of releases, and those in the status. */
+function approvalsOf(world: World, left: Node['left']): unknown[] {
+  const { looked, releases, state } = world;
+  const { release, nextRelease, preview, approvals = [] } = state as RolloutStatus;
+  const newest = newestIn(world)?.release;
+  const rolesOf = (name: string) => [newest, release, nextRelease, preview?.release].map((each) => each === name);
+  const given = releases.flatMap((each) =>
+    each.approvals
+      ? [each.commit, rolesOf(each.release), entriesIn(each).map(({ wave, changes }) => [wave, changes])]
+      : [],
+  );
+  return [
+    left.refuse > 0 && newest === undefined,
+    looked && [looked.commit, rolesOf(looked.release), looked.changes],
+    given,
+    approvals.map(({ release: name, wave, digests }) => [rolesOf(name), wave, digests]),
+  ];
+}
+
 /** What earlier previews decide about later ones. */
 function previewOf(world: World, left: Node['left']): unknown[] {
   const rollout = world.state as RolloutStatus;
-  const { handled = {}, preview } = rollout;
-  const { commit, reported = 0, changedWaves, startedAt, endedAt, digests } = preview ?? {};
-  const canBeApproved = left.approve > 0 || world.approved !== undefined;
-  const isRecorded = handled.approvedDigests !== undefined && `${world.approved}/r` === handled.approve;
-  // Gateways that have reported can be paused, or return to the stable commit, before an approval is recorded.
-  const awaitsReports = left.approve > 0 || (canBeApproved && !isRecorded);
-  const matters = !endedAt || awaitsReports;
+  const { commit, reported = 0, changedWaves, startedAt, endedAt, digests, changes } = rollout.preview ?? {};
+  const canBeApproved =
+    left.approve > 0 || world.looked !== undefined || world.releases.some(({ approvals }) => approvals !== undefined);
+  // Gateways whose report is missing have to be approved as unknown when time has passed.
+  const matters = !endedAt || canBeApproved;
+  const ages =
+    canBeApproved && world.agents.map(({ createdAt = 0 }) => ticksSince(world, createdAt, PREVIEW_MS / TICK_MS));
   const running = startedAt &&
     matters && [endedAt !== undefined, ticksSince(world, Date.parse(startedAt), PREVIEW_MS / TICK_MS)];
   return [
     commit,
     running,
-    canBeApproved && [reported > 0, digests],
+    canBeApproved && [reported > 0, digests, changes],
+    ages,
     changedWaves,
     sinceNextPreview(world, left),
     rollout.previewFailure !== undefined,
@@ -153,7 +174,7 @@ function agentsOf(world: World, isAtRest: boolean, left: Node['left']): string[]
     const said = (each: typeof report) =>
       each === undefined
         ? ''
-        : `${each.commit}${about(each.rollout)}${each.rollout === number || left.wipe > 0 || each.state !== 'healthy' ? each.state : ''}`;
+        : `${each.commit}${about(each.rollout)}${each.rollout === number || left.wipe + left.lose > 0 || each.state !== 'healthy' ? each.state : ''}`;
     const isLater = !isAtRest && createdAt > started;
     const age = isLater ? ticksSince(world, createdAt, DEADLINE) : '';
     const isUnreadyBefore = (time = '') => notReadySince !== undefined && notReadySince < Date.parse(time);

@@ -85,9 +85,9 @@ suite('in an unlucky fleet,', () => {
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
     fleet.remove(0).look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
-    fleet.look('B', { approved: 'B/r' });
+    fleet.approve().look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.message?.includes('waiting for g1')], ['canary', true]);
-    fleet.well(0).look('B', { approved: 'B/r' });
+    fleet.well(0).look();
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.phase], ['all', 'Progressing']);
   });
 
@@ -130,4 +130,14 @@ suite('in an unlucky fleet,', () => {
     fleet.pass(15).look();
     assert.equal(fleet.rollout.phase, 'Complete');
   });
+});
+
+test('a percentage wave that lost its gateways goes on with others, and keeps the time when it began', () => {
+  const fleet = new Fleet({ waves: [{ name: 'some', gateways: '30%' }] }, [[true], [true], [true]]);
+  fleet.look().look();
+  const { waveStartedAt, admission: before } = fleet.rollout;
+  fleet.pass(1).remove(0).look().look();
+  const { admission, ...rollout } = fleet.rollout;
+  assert.notEqual(admission[0]?.members, before[0]?.members);
+  assert.deepEqual([rollout.wave, rollout.waveStartedAt], ['some', waveStartedAt]);
 });

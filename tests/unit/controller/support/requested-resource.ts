@@ -103,7 +103,6 @@ export function decideFor(
     unmade: [],
     accessProblems: [],
     releases: [],
-    areAuthorsChecked: false,
     isLabelRequired: false,
     cluster: '',
     commitStatus: undefined,

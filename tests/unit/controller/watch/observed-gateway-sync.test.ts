@@ -226,14 +226,14 @@ suite('the cached fields of a resource', () => {
   });
 
   const order = `${'c'.repeat(64)}/${'d'.repeat(32)}`;
-  const orders = { 'sync.io/approve': order, 'sync.io/rollback': 'previous', 'sync.io/retry-rollout': '' };
+  const orders = { 'sync.io/rollback': order, 'sync.io/retry-rollout': '' };
 
   test('include the commands of users and their authors, if there are rollouts', () => {
-    const annotations = { ...orders, [setByAnnotation('sync.io/approve')]: 'anna' };
-    const managedFields = [wrote('kubectl-annotate', 9, 'approve')];
+    const annotations = { ...orders, [setByAnnotation('sync.io/rollback')]: 'anna' };
+    const managedFields = [wrote('kubectl-annotate', 9, 'rollback')];
     const observed = project({ rollout: {} }, { annotations, managedFields });
-    assert.deepEqual(observed.orders, { approve: order, rollback: 'previous' });
-    assert.deepEqual(observed.orderedBy, { approve: { user: 'anna', manager: 'kubectl-annotate' }, rollback: {} });
+    assert.deepEqual(observed.orders, { rollback: order });
+    assert.deepEqual(observed.orderedBy, { rollback: { user: 'anna', manager: 'kubectl-annotate' } });
     assert.equal(project({}, { annotations }).orders, undefined);
     assert.equal(project({ rollout: {} }).orders, undefined);
   });

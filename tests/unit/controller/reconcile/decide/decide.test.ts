@@ -343,16 +343,13 @@ suite('the status of a resource', () => {
     assert.equal(messageOf('Error'), '0/4 synced; a: failed; b: failed; c: failed');
   });
 
-  test('names the author of a command only if that is certain', () => {
+  test('names the author of a command', () => {
     const { rollout } = decideFor({ ...observed(), spec }, refs).status;
     assert.ok(rollout);
-    const orders = { approve: `${commit}/r` };
-    const orderedBy = { approve: { user: 'anna', manager: 'kubectl' } };
-    const eventFor = (areAuthorsChecked: boolean) =>
-      decideFor({ ...observed(), spec, orders, orderedBy, status: { ...observed().status, rollout } }, refs, {
-        areAuthorsChecked,
-      }).transitions.find(({ reason }) => reason === 'RolloutApproved')?.message;
-    assert.match(eventFor(true) ?? '', / by anna$/);
-    assert.match(eventFor(false) ?? '', / kubectl\)$/);
+    const orders = { rollback: 'previous' };
+    const orderedBy = { rollback: { user: 'anna', manager: 'kubectl' } };
+    const resource = { ...observed(), spec, orders, orderedBy, status: { ...observed().status, rollout } };
+    const event = decideFor(resource, refs).transitions.find(({ reason }) => reason === 'RollbackOrdered');
+    assert.match(event?.message ?? '', / by anna\b/);
   });
 });

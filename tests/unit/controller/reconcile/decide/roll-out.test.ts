@@ -67,7 +67,8 @@ function releasesIn({ rollout }: GatewaySyncStatus): ObservedRelease[] {
   if (!rollout) return [];
   const { nextCommit, nextRevision = '', nextRelease } = rollout;
   const next = { commit: nextCommit ?? '', ref: 'main', revision: nextRevision, release: nextRelease };
-  const named = new Map([stableOf(rollout), releaseOf(rollout), next].map((each) => [each.release, each]));
+  const all = [stableOf(rollout), releaseOf(rollout), next].filter((each) => each !== undefined);
+  const named = new Map(all.map((each) => [each.release, each]));
   return [...named.values()].flatMap(({ release, commit, revision }) => {
     const number = release && releaseNumber(release, 'app');
     return number ? [observedReleaseOf(number, commit, { revision })] : [];
@@ -110,49 +111,77 @@ const complete = (what: Case): GatewaySyncStatus => next({}, what, stable).field
 
 const waves = [{ name: 'all', approval: true }];
 const { revision = '' } = complete({}).rollout ?? {};
-const approval = `${newest}/${revision}`;
 const gated = { rollout: { waves } };
-const approved = { ...gated, annotations: { 'sync.io/approve': approval } };
+const approval = { changes: 'none', by: 'anna', at: '2026-11-22T12:00:00Z' };
+
+/** The releases that a status names, of which the one that waits is approved, or otherwise the one in progress. */
+function approvedIn(status: GatewaySyncStatus, more: Partial<ObservedRelease> = {}): ObservedRelease[] {
+  const { nextRelease, release = '' } = status.rollout ?? {};
+  return releasesIn(status).map((each) =>
+    each.release === (nextRelease ?? release) ? { ...each, approvals: [approval], ...more } : each,
+  );
+}
+
+/** A step after the approval of what waits. */
+function approved(what: Case, waiting = next(complete(what), what).fields) {
+  return next(waiting, { ...what, releases: approvedIn(waiting) });
+}
 
 suite('a rollout waits', () => {
-  for (const [what, given, expected] of [
-    ['its gateways only', {}, undefined],
-    ['a user who approves the first wave', gated, 'Approval'],
-    ['its gateways only, once it is approved', approved, undefined],
-    ['a window', { ...approved, rollout: { waves, windows: frozen } }, 'Window'],
-    ['newer agents', { rollout: { waves, windows: frozen }, agentVersion: '0.0.9' }, 'Agents'],
+  for (const [what, step, expected] of [
+    ['its gateways only', () => next(complete({}), {}), undefined],
+    ['a user who approves the first wave', () => next(complete(gated), gated), 'Approval'],
+    ['its gateways only, once it is approved', () => approved(gated), undefined],
+    ['a window', () => approved({ rollout: { waves, windows: frozen } }), 'Window'],
+    ['newer agents', () => next(complete(gated), { ...gated, agentVersion: '0.0.9' }), 'Agents'],
   ] as const) {
     test(`for ${what}`, () => {
-      const { rollout } = next(complete(given), given).fields;
-      assert.equal(rollout?.waitsFor, expected);
+      assert.equal(step().fields.rollout?.waitsFor, expected);
     });
   }
 });
 
-test('an approval belongs to the revision of spec.sync in the status at that time', () => {
-  const begun = next(complete(gated), approved).fields;
-  assert.deepEqual([begun.rollout?.phase, begun.rollout?.commit], ['Progressing', newest]);
-  const edited = { ...approved, destination: 'elsewhere' };
-  const waiting = next(begun, edited).fields;
-  assert.deepEqual([waiting.rollout?.nextCommit, waiting.rollout?.waitsFor], [newest, 'Approval']);
-  const { nextRevision } = waiting.rollout ?? {};
-  assert.notEqual(nextRevision, revision);
-  const order = (value: string) =>
-    next(waiting, { ...edited, annotations: { 'sync.io/approve': value } }).fields.rollout;
-  const alone = order(newest);
-  assert.deepEqual([alone?.commit, alone?.waitsFor], [newest, 'Approval']);
-  assert.deepEqual([alone?.revision, alone?.handled?.ignored], [revision, ['approve']]);
-  const again = order(`${newest}/${nextRevision}`);
-  assert.deepEqual([again?.revision, again?.waitsFor, again?.nextCommit], [nextRevision, undefined, undefined]);
-});
+suite('an approval', () => {
+  test('applies to its release, not to another spec.sync with the same commit', () => {
+    const begun = approved(gated).fields;
+    assert.deepEqual([begun.rollout?.phase, begun.rollout?.commit], ['Progressing', newest]);
+    const edited = { ...gated, destination: 'elsewhere' };
+    const waiting = next(begun, { ...edited, releases: approvedIn(begun) }).fields;
+    assert.deepEqual([waiting.rollout?.nextCommit, waiting.rollout?.waitsFor], [newest, 'Approval']);
+    const again = approved(edited, waiting).fields.rollout;
+    assert.deepEqual(
+      [again?.release, again?.waitsFor, again?.nextCommit],
+      [waiting.rollout?.nextRelease, undefined, undefined],
+    );
+  });
 
-test('an approval with a simultaneous edit of spec.sync belongs to the revision in the status', () => {
-  const waiting = next(complete(gated), gated).fields;
-  assert.deepEqual([waiting.rollout?.nextCommit, waiting.rollout?.nextRevision], [newest, revision]);
-  const named = { ...gated, annotations: { 'sync.io/approve': newest } };
-  const both = next(waiting, { ...named, destination: 'elsewhere' }).fields.rollout;
-  assert.deepEqual([both?.commit, both?.nextCommit, both?.waitsFor], [stable, newest, 'Approval']);
-  assert.equal(next(waiting, named).fields.rollout?.commit, newest);
+  test('has no effect after a simultaneous edit of spec.sync', () => {
+    const waiting = next(complete(gated), gated).fields;
+    const releases = approvedIn(waiting);
+    const both = next(waiting, { ...gated, destination: 'elsewhere', releases }).fields.rollout;
+    assert.deepEqual([both?.commit, both?.nextCommit, both?.waitsFor], [stable, newest, 'Approval']);
+    assert.equal(next(waiting, { ...gated, releases }).fields.rollout?.commit, newest);
+  });
+
+  test('survives a lost status, unless its release is of another repository, and so gets another number', () => {
+    const waiting = next(complete(gated), gated).fields;
+    const after = (more: Partial<ObservedRelease>) => {
+      const [first, ...others] = approvedIn(waiting, more);
+      const releases = [{ ...(first as ObservedRelease), result: 'Complete' as const }, ...others];
+      return next({}, { ...gated, releases }).fields;
+    };
+    assert.deepEqual([after({}).rollout?.commit, after({}).rollout?.waitsFor], [newest, undefined]);
+    const other = after({ repo: 'https://git.test/other.git' });
+    const { commit, nextRelease, waitsFor } = other.rollout ?? {};
+    assert.deepEqual([commit, nextRelease, waitsFor], [stable, 'app-3', 'Approval']);
+    assert.equal(approved(gated, other).fields.rollout?.release, 'app-3');
+  });
+
+  test('applies to a release that waits even if the repository is replaced by another one with the same commit', () => {
+    const waiting = next(complete(gated), gated).fields;
+    const releases = approvedIn(waiting, { repo: 'https://git.test/former.git' });
+    assert.equal(next(waiting, { ...gated, releases }).fields.rollout?.release, 'app-2');
+  });
 });
 
 test('a command waits while the resource is paused', () => {
@@ -183,12 +212,9 @@ test('a rollback order names a release, even if others have the same commit', ()
 });
 
 test('all commands are recorded with their values', () => {
-  const annotations = { 'sync.io/approve': approval, 'sync.io/rollback': 'x', 'sync.io/retry-rollout': 'y' };
+  const annotations = { 'sync.io/rollback': 'x', 'sync.io/retry-rollout': 'y' };
   const { rollout } = next(complete({}), { annotations }).fields;
   assert.deepEqual(rollout?.handled, {
-    approve: approval,
-    approvedRevision: revision,
-    approvedDigests: ['all'],
     rollback: 'x',
     retry: 'y',
     ignored: ['retry-rollout', 'rollback'],
@@ -199,7 +225,7 @@ test('all commands are recorded with their values', () => {
 test('each gateway should have the commit that it was admitted for', () => {
   const before = complete(gated);
   assert.equal(next(before, gated).wantedOf(pod).commit, stable);
-  assert.equal(next(before, approved).wantedOf(pod).commit, newest);
+  assert.equal(approved(gated).wantedOf(pod).commit, newest);
 });
 
 suite("while the newest release isn't stored", () => {
@@ -233,13 +259,17 @@ suite('a step of a rollout takes into account', () => {
     verify?: object;
   }
   const inputOf = ({ rollout = {}, status = {}, sync = {}, verify, rest, size = 1, ...said }: World) => {
-    const orders = { 'sync.io/approve': 'c', 'sync.io/rollback': 'previous', 'sync.io/retry-rollout': 'd' };
+    const orders = { 'sync.io/rollback': 'previous', 'sync.io/retry-rollout': 'd' };
     const gatewaySync = resourceWith({ rollout, ...(verify && { gateway: { verify } }) }, status, orders);
     const { report } = said;
     const observation = {
       gatewaySync,
       pods: [...Array.from({ length: size }, () => ({ ...pod, ...said.pod })), { ...pod, name: 'ended', live: false }],
-      releases: [labelled(1, 'Complete'), labelled(2, 'Complete'), labelled(3, 'Rejected')],
+      releases: [
+        labelled(1, 'Complete'),
+        labelled(2, 'Complete'),
+        { ...labelled(3, 'Rejected'), approvals: [approval] },
+      ],
       reportOf: () =>
         report && { podUID: 'pod', status: { state: 'Synced' as const, agentVersion: '9.9.9', ...report } },
     };
@@ -293,8 +323,7 @@ suite('a step of a rollout takes into account', () => {
       ],
       lastComplete: release(2),
       rejected: [release(3)],
-      storedRevisions: ['r1', 'r2', 'r3'],
-      approved: 'c',
+      approved: rest.approved?.filter(({ release, approvals }) => release === 'app-3' && approvals?.includes(approval)),
       rollback: 'previous',
       retry: 'd',
       previewIntervalMs: 60_000,
@@ -514,11 +543,11 @@ suite('the result of a rollout', () => {
     const frozen = { ...rollout, windows: [{ kind: 'Deny' as const }] };
     assert.equal(next(before, { rollout: frozen }).againInMs, 30_000);
     assert.equal(next(before, { rollout }, stable).againInMs, undefined);
-    const begun = next(complete(gated), approved).fields;
+    const begun = approved(gated).fields;
     const isRolledBack = { ...gated, annotations: { 'sync.io/rollback': 'previous' } };
     assert.equal(next(begun, isRolledBack).againInMs, 10_000);
     // While a newer commit waits for its approval, gateways of the one in progress can still fail.
-    const { fields, againInMs } = next(begun, approved, 'c'.repeat(40));
+    const { fields, againInMs } = next(begun, gated, 'c'.repeat(40));
     assert.deepEqual([fields.rollout?.phase, fields.rollout?.waitsFor, againInMs], ['Progressing', 'Approval', 10_000]);
   });
 });

@@ -53,13 +53,12 @@ test('an invalid time is ignored, and a future one counts as now', () => {
 const withOrders = (handled?: RolloutStatus['handled']) => ({ rollout: { handled } as RolloutStatus });
 
 test("a user's command is reported once, with its author", () => {
-  const after = withOrders({ approve: 'abc', rollback: 'previous', retry: 'def' });
-  const authors = { approve: { user: 'anna', manager: 'kubectl-annotate' }, rollback: { manager: 'kubectl-annotate' } };
+  const after = withOrders({ rollback: 'previous', retry: 'def' });
+  const authors = { rollback: { manager: 'kubectl-annotate' }, retry: { user: 'anna', manager: 'kubectl-annotate' } };
   const reports = orderTransitions(withOrders(), after, authors).map(({ reason, message }) => `${reason}: ${message}`);
   const expected = [
-    /^RolloutApproved: .* abc .* anna$/,
     /^RollbackOrdered: sync\.io\/rollback: previous .* kubectl-annotate\)$/,
-    /^RetryOrdered: sync\.io\/retry-rollout: def /,
+    /^RetryOrdered: sync\.io\/retry-rollout: def .* anna$/,
   ];
   assert.equal(reports.length, expected.length);
   for (const [index, facts] of expected.entries()) assert.match(reports[index] ?? '', facts);
@@ -75,7 +74,24 @@ test('a command without effect is reported as a warning', () => {
 });
 
 test("commands from before the rollout aren't reported", () => {
-  assert.deepEqual(orderTransitions({}, withOrders({ approve: 'abc' }), {}), []);
+  assert.deepEqual(orderTransitions({}, withOrders({ retry: 'abc' }), {}), []);
+});
+
+test('an approval is reported once, when it applies', () => {
+  const approved = (...approvals: NonNullable<RolloutStatus['approvals']>) => ({
+    rollout: { approvals } as RolloutStatus,
+  });
+  const app = { release: 'app-2', commit: 'b', revision: 'r' };
+  const anna = { ...app, by: 'anna', digests: ['a'] };
+  const ben = { ...app, wave: 'east', by: 'ben', digests: ['a', 'b'] };
+  const messagesOf = (before: GatewaySyncStatus, after: GatewaySyncStatus) =>
+    transitionsOf(before, after).map(({ type, reason, message }) => `${type} ${reason} ${message}`);
+  const [first, second, ...others] = messagesOf({}, approved(anna, ben));
+  assert.match(first ?? '', /^Normal RolloutApproved .* app-2 .* anna$/);
+  assert.match(second ?? '', /^Normal RolloutApproved .* app-2 .* east .* ben$/);
+  assert.deepEqual(others, []);
+  assert.deepEqual(messagesOf(approved(anna, ben), approved(ben)), []);
+  assert.equal(messagesOf(approved(anna), approved({ ...anna, digests: ['a', 'b'] })).length, 1);
 });
 
 suite('events report', () => {

@@ -130,6 +130,13 @@ suite('a change of a SyncRelease enqueues', () => {
     assert.deepEqual(affectedByRelease(change('ns/app-1', { ...release, uid: 'other' }, release)), ['ns/app']);
   });
 
+  test('the resource that it names if it has another approval', () => {
+    const approvals = [{ changes: 'none', by: 'anna', at: '' }];
+    assert.deepEqual(affectedByRelease(change('ns/app-1', { ...release, approvals }, release)), ['ns/app']);
+    const again = { ...release, approvals: structuredClone(approvals) };
+    assert.deepEqual(affectedByRelease(change('ns/app-1', again, { ...release, approvals })), []);
+  });
+
   test('nothing if only its result has changed', () => {
     assert.deepEqual(affectedByRelease(change('ns/app-1', { ...release, result: 'Complete' }, release)), []);
   });
