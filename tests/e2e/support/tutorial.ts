@@ -42,8 +42,8 @@ function withImages(command: string): string {
   return command.replace(/^helm install .*/s, (install) => [install, '--take-ownership', ...values].join(' '));
 }
 
-/** Commit IDs, and the age in the last column, differ in the output of each run. */
-const CHANGING = 's/[0-9a-f]{40}/COMMIT/g; s/ +([0-9]+[dhms])+$/ AGE/';
+/** Commit IDs, the user's name, and the age in the last column differ in the output of each run, and so do the widths. */
+const CHANGING = 's/[0-9a-f]{40}/COMMIT/g; s/(kubernetes-)?admin/USER/g; s/ +([0-9]+[dhms])+$/ AGE/; s/  +/ /g';
 
 /** Shell that runs a command, and fails where it prints something else than the page says. */
 function asserted(command: string, output: string): string {
