@@ -45,7 +45,8 @@ interface Scope {
 
 /**
  * Plans a release without changing the data volume: compared with the files that were delivered last, or with those of
- * the stable release if there are none. If the stable release is unknown, every problem is one of this release. Throws errors that might pass.
+ * the stable release if there are none. If the stable release is unknown, every problem is one of this release. Throws
+ * errors that might pass.
  */
 export async function previewRelease(
   task: PreviewTask,

@@ -33,8 +33,8 @@ export async function approveRelease(access: Access, approval: NewApproval): Pro
   const at = new Date(access.serverTime()).toISOString();
   // JSON omits an undefined wave.
   const body = { metadata: { uid, resourceVersion }, approvals: [...approvals, { wave, changes, by, at }] };
-  const what = { doing: `approve releases in the namespace ${namespace}`, kind: 'SyncRelease', name: release } as const;
-  await attempt(access, { ...what, namespace }, () =>
+  const doing = `approve releases in the namespace ${namespace}`;
+  await attempt(access, { doing, role: '…-approvers', kind: 'SyncRelease', name: release, namespace }, () =>
     client.mergePatch(syncReleasePath(namespace, release), body, { query: { fieldManager: FIELD_MANAGERS.cli } }),
   );
 }

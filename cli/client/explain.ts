@@ -11,6 +11,8 @@ export interface Attempt {
   name?: string;
   kind?: keyof typeof LISTS;
   namespace?: string | undefined;
+  /** The role that allows it; if omitted, view. That for approvals has the name of the chart's release in front. */
+  role?: 'edit' | '…-approvers';
 }
 
 /** Commands that list the objects of a kind. */
@@ -29,7 +31,7 @@ export async function attempt<T>(access: Access, what: Attempt, action: () => Pr
 
 /** Converts an API or connection error to a message and a code. */
 function explain(error: unknown, { server, proxy, context }: Access, what: Attempt): Problem {
-  const { doing, name, kind = 'GatewaySync', namespace } = what;
+  const { doing, name, kind = 'GatewaySync', namespace, role = 'view' } = what;
   const as = context ? ` (context ${context})` : '';
   const fail = (message: string, code: ProblemCode) => new Problem(message, code, { cause: error });
   if (isBug(error)) return fail(`cannot ${doing} because of ${bugWords(error)}`, 'Bug');
@@ -52,7 +54,7 @@ function explain(error: unknown, { server, proxy, context }: Access, what: Attem
   if (status === 403) {
     const isOwn = /is forbidden: User /.test(message);
     const help = isOwn
-      ? `request the role ${roleFor(doing)} there${namespace ? '' : ', or specify a namespace that you can read with --namespace'}`
+      ? `request the role ${role} there${namespace ? '' : ', or specify a namespace that you can read with --namespace'}`
       : message.replace(/^.*denied request: /s, '');
     return fail(`not allowed to ${doing}: ${help}${isOwn ? as : ''}`, 'Forbidden');
   }
@@ -70,12 +72,6 @@ function explain(error: unknown, { server, proxy, context }: Access, what: Attem
     );
   if (status === 422) return fail(`the API server rejected the change: ${message}`, 'ChangeRejected');
   return fail(`cannot ${doing}: the API server returned ${status}: ${message}`, 'Unavailable');
-}
-
-/** Returns the role that allows an action. The name of the one for approvals depends on the release of the chart. */
-function roleFor(doing: string): string {
-  if (doing.startsWith('approve')) return '…-approvers';
-  return /patch|change/.test(doing) ? 'edit' : 'view';
 }
 
 /** Where users report bugs. */

@@ -24,7 +24,8 @@ export function patchGatewaySync(
   const { client, namespace } = access;
   // JSON omits undefined fields.
   const body = { metadata: { resourceVersion, annotations }, spec };
-  return attempt(access, { doing: `change GatewaySyncs in the namespace ${namespace}`, name, namespace }, () =>
+  const doing = `change GatewaySyncs in the namespace ${namespace}`;
+  return attempt(access, { doing, role: 'edit', name, namespace }, () =>
     client.mergePatch<GatewaySync>(gatewaySyncPath(namespace, name), body, {
       query: { fieldManager: FIELD_MANAGERS.cli },
     }),

@@ -2,18 +2,18 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import {
   canRetry,
   isInProgress,
-  isSame,
-  type ReleaseContent,
+  nextOf,
+  previewOf,
+  type Release,
   releaseOf,
 } from '../../shared/domain/rollout/releases.ts';
 import { shortCommit } from './messages.ts';
 
 /** Returns the release that waits or will wait for approval; undefined if none is being rolled out. */
-export function toApprove(rollout: RolloutStatus): (ReleaseContent & { release?: string | undefined }) | undefined {
-  const { nextCommit, nextRevision = '', nextRelease, preview } = rollout;
-  if (!nextCommit) return isInProgress(rollout) ? releaseOf(rollout) : undefined;
-  const next = { commit: nextCommit, revision: nextRevision, release: nextRelease };
-  return preview && isSame(preview, next) ? { ...next, ref: preview.ref } : next;
+export function toApprove(rollout: RolloutStatus): Release | undefined {
+  const next = nextOf(rollout);
+  if (!next) return isInProgress(rollout) ? releaseOf(rollout) : undefined;
+  return { ...next, ref: previewOf(next, rollout)?.ref ?? next.ref };
 }
 
 /** Returns the commit that was stopped or rolled back and can be retried, or undefined. */

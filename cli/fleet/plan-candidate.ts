@@ -1,6 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
-import { canRetry, isEntryOf, isSame, type ReleaseContent } from '../../shared/domain/rollout/releases.ts';
+import { canRetry, isEntryOf, previewOf, type ReleaseContent } from '../../shared/domain/rollout/releases.ts';
 import { parseDuration } from '../../shared/domain/text/duration.ts';
 import { shortCommit } from './messages.ts';
 import { isBackwards } from './waves.ts';
@@ -99,8 +99,8 @@ const isOver = ({ endedAt, reported, total }: RolloutPreview): boolean => endedA
 
 /** Explains why a release that waits can't be approved yet. */
 export function whyUnpreviewed(rollout: RolloutStatus, release: ReleaseContent): string {
-  const { preview } = rollout;
-  if (!preview || !isSame(preview, release)) return whyPending(rollout);
+  const preview = previewOf(release, rollout);
+  if (!preview) return whyPending(rollout);
   const { reported, total } = preview;
   return reported === 0
     ? 'is still being previewed: no gateway has reported its changes yet'

@@ -9,7 +9,7 @@ import {
   isApprovalOf,
   shortDigest,
 } from '../../shared/domain/rollout/approvals.ts';
-import { isSame } from '../../shared/domain/rollout/releases.ts';
+import { isSame, previewOf, type Release } from '../../shared/domain/rollout/releases.ts';
 import type { NewApproval } from '../client/approve-release.ts';
 import { Problem } from '../client/problem.ts';
 import type { Beyond } from '../fleet/beyond.ts';
@@ -39,7 +39,7 @@ export function effectOfApproval(gatewaySync: GatewaySync, expected: Approving =
   const approval = { release: name, commit, revision, wave: expected.wave, changes };
   const target = `${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')}`;
   const label = `${addressOf(gatewaySync)}: ${labelOf(release)}`;
-  const preview = rollout.preview && isSame(rollout.preview, release) ? rollout.preview : undefined;
+  const preview = previewOf(release, rollout);
   const approvers = approversOf(approval, preview, { gatewaySync, beyond });
   if (approvers.length > 0)
     return { kind: 'done', says: `${label} is already approved for ${target} by ${approvers.join(', ')}.` };
@@ -56,7 +56,7 @@ export function effectOfApproval(gatewaySync: GatewaySync, expected: Approving =
 
 const unapproved = (what: string, why: string) => new Problem(`nothing was approved: ${what} ${why}`, 'NotPreviewed');
 
-type NamedRelease = NonNullable<ReturnType<typeof toApprove>> & { release: string };
+type NamedRelease = Release & { release: string };
 
 function releaseIn(gatewaySync: GatewaySync, rollout: RolloutStatus, { commit: wanted }: Approving): NamedRelease {
   const release = toApprove(rollout);
@@ -72,7 +72,7 @@ function releaseIn(gatewaySync: GatewaySync, rollout: RolloutStatus, { commit: w
   return { ...release, release: name };
 }
 
-const labelOf = ({ release: name, commit, ref = commit }: NamedRelease): string =>
+const labelOf = ({ release: name, commit, ref }: NamedRelease): string =>
   `${name} (${ref === commit ? commit : `${commit}, ${ref}`})`;
 
 /** Returns the names of the waves that an approval is for. */

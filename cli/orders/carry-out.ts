@@ -26,42 +26,42 @@ const POLL_MS = 200;
 
 /** Makes exactly the confirmed change, even if the resource has changed in the meantime, or none. Throws `Problem`. */
 export async function carryOut(access: Access, order: Order): Promise<void> {
-  const effect = await write(access, order, makeRoom);
-  const before = beforeOf(effect);
-  if (before) await untilNoticed(access, order.name, before);
-  await write(access, order, writeEffect);
+  const before = await write(access, order, { makesRoom: true });
+  if (!before) return;
+  await untilNoticed(access, order.name, before);
+  await write(access, order, { makesRoom: false });
 }
 
-/** Writes a part of a confirmed effect on the resource that was read. */
-type Write = (access: Access, effect: Confirmed, metadata: ObjectMeta) => Promise<unknown>;
 type Confirmed = OrderChange | ReleaseApproval;
 
-const beforeOf = (effect: Confirmed) => (effect.kind === 'change' ? effect.before : undefined);
-
-/** Removes a handled annotation. It can be set again only after the controller has seen the removal. */
-const makeRoom: Write = async (access, effect, metadata) => {
-  const before = beforeOf(effect);
-  if (before) await patchGatewaySync(access, metadata, { annotations: { [before.annotation]: null } });
-};
-
-const writeEffect: Write = (access, effect, metadata) => {
-  if (effect.kind === 'approval') return approveRelease(access, effect.approval);
-  const { change } = effect;
-  return patchGatewaySync(access, metadata, typeof change === 'function' ? change(access.serverTime()) : change);
-};
-
-/** Writes a part of the effect, and returns the effect. */
-async function write(access: Access, order: Order, put: Write): Promise<Confirmed> {
+/**
+ * Makes the change. With `makesRoom`, removes a handled annotation of an earlier one instead, if there is one, and returns
+ * it: it can be set again only after the controller has seen the removal.
+ */
+async function write(
+  access: Access,
+  order: Order,
+  { makesRoom }: { makesRoom: boolean },
+): Promise<OrderChange['before']> {
   for (let tries = 1; ; tries++) {
     const gatewaySync = await getGatewaySync(access, order.name);
     const now = confirmedEffect(gatewaySync, order, await order.read?.(gatewaySync));
+    const before = makesRoom && now.kind === 'change' ? now.before : undefined;
     try {
-      await put(access, now, gatewaySync.metadata);
-      return now;
+      if (before) await patchGatewaySync(access, gatewaySync.metadata, { annotations: { [before.annotation]: null } });
+      else await writeEffect(access, now, gatewaySync.metadata);
+      return before;
     } catch (error) {
       if (!isConflict(error) || tries === TRIES) throw error;
     }
   }
+}
+
+/** Writes an effect on the resource that was read. */
+async function writeEffect(access: Access, effect: Confirmed, metadata: ObjectMeta): Promise<void> {
+  if (effect.kind === 'approval') return approveRelease(access, effect.approval);
+  const { change } = effect;
+  await patchGatewaySync(access, metadata, typeof change === 'function' ? change(access.serverTime()) : change);
 }
 
 /** Returns the effect. Throws `Problem` if it differs from the confirmed one. */

@@ -3,6 +3,7 @@ import { isSameRepository } from '../../shared/domain/git/repository.ts';
 import {
   entryOf,
   isSame,
+  nextOf,
   type Release,
   type ReleaseContent,
   releaseOf,
@@ -12,12 +13,6 @@ import { newestFirst } from '../../shared/domain/rollout/stored-release.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedRelease } from '../watch/observed-release.ts';
 import { labelledIn } from './results.ts';
-
-/** Returns the release that waits; undefined if there is none. */
-function nextOf({ nextCommit, nextRevision, nextRelease: release }: RolloutStatus): Release | undefined {
-  if (nextCommit === undefined || nextRevision === undefined) return undefined;
-  return { commit: nextCommit, ref: nextCommit, revision: nextRevision, release };
-}
 
 /** Returns the releases that a rollout names. If the status was lost, the newest complete one is the stable one. */
 function namedIn(rollout: RolloutStatus | undefined, releases: readonly ObservedRelease[]): Release[] {

@@ -11,12 +11,18 @@ import {
   shortDigest,
   UNKNOWN_CHANGES,
 } from '../../shared/domain/rollout/approvals.ts';
-import { isInProgress, isSame, type Release, type ReleaseContent } from '../../shared/domain/rollout/releases.ts';
+import {
+  isInProgress,
+  isSame,
+  previewOf,
+  type Release,
+  type ReleaseContent,
+} from '../../shared/domain/rollout/releases.ts';
 import { waveOf } from '../../shared/domain/rollout/waves.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { currentWave, isReleasedIn } from './admission.ts';
 import type { Facts } from './facts.ts';
-import { lastReportAt, previewOf } from './preview.ts';
+import { lastReportAt } from './preview.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 import { begin, unlessEmpty } from './transitions.ts';
 
@@ -105,15 +111,7 @@ const hashOf = (digests: readonly string[]): string =>
 function reportedDigests(preview: RolloutPreview, rollout: RolloutStatus, input: RolloutInput): string[] {
   const known = knownOf(preview.digests ?? []);
   if (known.includes(EVERY_CHANGE)) return known;
-  const hasBegun = isInProgress(rollout) && isSame(preview, rollout);
-  const current = hasBegun ? (currentWave(rollout) ?? 0) : 0;
-  // When a release begins, gateways can belong to other waves.
-  const { admission } = hasBegun ? rollout : begin(rollout, preview, input);
-  const isAwaiting = (gateway: RolloutGateway) => {
-    const wave = waveIn({ admission }, gateway);
-    return wave >= current && input.spec.waves?.[wave]?.approval === true;
-  };
-  const awaiting = input.gateways.filter(isAwaiting);
+  const awaiting = awaitingIn(preview, rollout, input);
   const needed = knownOf(changesOf(awaiting, preview));
   const digests = [...new Set([...known, ...needed, ...knownOf(changesOf(input.gateways, preview))])];
   const fitting = digests.slice(0, BOUNDS.digests - 1);
@@ -121,6 +119,20 @@ function reportedDigests(preview: RolloutPreview, rollout: RolloutStatus, input:
   const late = awaiting.filter((gateway) => isLate(gateway, preview, input));
   const isUnknown = changesOf(late, preview).includes(UNKNOWN_CHANGES);
   return [...fitting, ...(isUnknown ? [UNKNOWN_CHANGES] : [])].sort();
+}
+
+/** Returns the gateways whose waves need an approval of a release, and haven't ended. */
+function awaitingIn(preview: RolloutPreview, rollout: RolloutStatus, input: RolloutInput): RolloutGateway[] {
+  const { waves = [] } = input.spec;
+  if (!waves.some(({ approval }) => approval)) return [];
+  const hasBegun = isInProgress(rollout) && isSame(preview, rollout);
+  const current = hasBegun ? (currentWave(rollout) ?? 0) : 0;
+  // When a release begins, gateways can belong to other waves.
+  const { admission } = hasBegun ? rollout : begin(rollout, preview, input);
+  return input.gateways.filter((gateway) => {
+    const wave = waveIn({ admission }, gateway);
+    return wave >= current && waves[wave]?.approval === true;
+  });
 }
 
 const knownOf = (digests: readonly string[]): string[] => digests.filter((digest) => digest !== UNKNOWN_CHANGES);
@@ -155,14 +167,17 @@ export function withoutOldApprovals(rollout: RolloutStatus): RolloutStatus {
   return { ...rollout, approvals: unlessEmpty(kept.slice(0, BOUNDS.approvals)) };
 }
 
+/** Returns the approvals in the SyncRelease of a release. */
+export const entriesOf = (release: Release, { approved = [] }: RolloutInput) =>
+  approved.find((each) => each.release === release.release && isSame(each, release))?.approvals ?? [];
+
 function approvalsOf(release: Release, rollout: RolloutStatus, input: RolloutInput): AppliedApproval[] {
   const name = release.release;
   const shown = shownFor(release, rollout, input);
   if (name === undefined || !shown) return [];
   const { changes, digests } = shown;
   const { commit, revision } = release;
-  const entries = input.approved?.find((each) => each.release === name && isSame(each, release))?.approvals ?? [];
-  return entries
+  return entriesOf(release, input)
     .filter((each) => each.changes === changes)
     .map(({ wave, by }) => withoutUndefined({ release: name, commit, revision, wave, by, digests }));
 }

@@ -5,6 +5,7 @@ import {
   GIVEN_UP,
   hasUnfinished,
   isSame,
+  previewOf,
   type Release,
   releaseOf,
   stableOf,
@@ -13,10 +14,10 @@ import { NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
 import { formatDuration } from '../../shared/domain/text/duration.ts';
 import { oneLine } from '../../shared/domain/text/text.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { awaitedFor } from './approval.ts';
+import { awaitedFor, entriesOf } from './approval.ts';
 import type { Facts, Wait } from './facts.ts';
 import { notRolledBack } from './judge-gateway.ts';
-import { failuresIn, lastReportAt, previewOf } from './preview.ts';
+import { failuresIn, lastReportAt } from './preview.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 import { everyCommitText, failureOf, listed, named, namesOf, previewText, previewWait } from './texts.ts';
 import { iso } from './transitions.ts';
@@ -141,8 +142,7 @@ function approvalWait(release: Release, { rollout, input }: Facts): string {
   if (preview && preview.changes === undefined)
     return `${waits}; you can approve ${name} after the first report, or from ${iso(lastReportAt(preview, input))} on`;
   const isGiven =
-    rollout.approvals?.some((each) => isApprovalOf(each, release)) ||
-    input.approved?.some(({ release: each, approvals = [] }) => each === name && approvals.length > 0);
+    rollout.approvals?.some((each) => isApprovalOf(each, release)) || entriesOf(release, input).length > 0;
   const why = isGiven && !also ? ', because none of its approvals covers the changes of this wave' : '';
   return `${waits}${why}; approve the SyncRelease ${name}`;
 }

@@ -1,10 +1,10 @@
 import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
-import { isOnRelease } from '../../shared/domain/rollout/releases.ts';
+import { isOnRelease, previewOf } from '../../shared/domain/rollout/releases.ts';
 import { isWithin, waveOf } from '../../shared/domain/rollout/waves.ts';
 import { type Admission, currentWave, hadGateways, isReleasedIn } from './admission.ts';
 import { createdAfter, hasRelease, isVerified, isYoung, unreadyBefore } from './judge-gateway.ts';
 import type { Move } from './moves.ts';
-import { previewOf, previewsOf, unchangedIn } from './preview.ts';
+import { previewsOf, unchangedIn } from './preview.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
 /** The standing of all gateways and waves in a rollout, computed once for each move of the machine. */

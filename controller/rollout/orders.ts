@@ -5,6 +5,7 @@ import {
   isEntryOf,
   isInProgress,
   isSame,
+  previewOf,
   type Release,
   releaseOf,
   rollbackTarget,
@@ -12,7 +13,6 @@ import {
 import { ALL, NO_GATEWAY } from '../../shared/domain/rollout/waves.ts';
 import { currentWave, makeAdmission } from './admission.ts';
 import type { Move } from './moves.ts';
-import { previewOf } from './preview.ts';
 import type { RolloutInput } from './rollout-input.ts';
 import { begin, givenUpWith, handledOf, inAnyWave, isNext, rollBack, unlessEmpty } from './transitions.ts';
 

@@ -5,6 +5,7 @@ import {
   isOn,
   isOnRelease,
   isSame,
+  previewOf,
   type Release,
   type ReleaseContent,
   stableOf,
@@ -16,10 +17,6 @@ import { iso, unlessEmpty } from './transitions.ts';
 
 /** A gateway that reports a preview. */
 export type PreviewedGateway = RolloutGateway & { preview: ReportedPreview };
-
-/** Returns the preview of a release; undefined if the status has that of another one, or none. */
-export const previewOf = (release: ReleaseContent, { preview }: RolloutStatus): RolloutPreview | undefined =>
-  preview && isSame(preview, release) ? preview : undefined;
 
 /** End of the longest wait for reports about a preview, or about the retry of one (ms since the epoch). */
 export const lastReportAt = ({ startedAt }: { startedAt: string }, { previewMs }: RolloutInput): number =>

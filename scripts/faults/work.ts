@@ -4,6 +4,7 @@ import { REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS } from '../../shared/api/names
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import type { SyncRelease } from '../../shared/api/sync-release.ts';
 import { changesToApprove } from '../../shared/domain/rollout/approvals.ts';
+import { nextOf, releaseOf } from '../../shared/domain/rollout/releases.ts';
 import { corePath, syncReleasePath } from '../../shared/io/kubernetes/resource-path.ts';
 import { APART_MS } from './intents.ts';
 import { gatewaysOf } from './invariants/sample.ts';
@@ -98,11 +99,10 @@ export async function letRolloutGoOn({ plane }: World, { path, namespace }: Reso
 
 /** Approves the changes of the release that waits, as they are shown. */
 async function approve(plane: World['plane'], namespace: string, rollout: RolloutStatus): Promise<void> {
-  const { release, nextRelease = release } = rollout;
-  const { nextCommit: commit = rollout.commit, nextRevision: revision = rollout.revision } = rollout;
-  const changes = changesToApprove({ commit, revision }, rollout, { hasPreviews: true });
-  if (nextRelease === undefined || changes === undefined) return;
-  const path = syncReleasePath(namespace, nextRelease);
+  const waiting = nextOf(rollout) ?? releaseOf(rollout);
+  const changes = changesToApprove(waiting, rollout, { hasPreviews: true });
+  if (waiting.release === undefined || changes === undefined) return;
+  const path = syncReleasePath(namespace, waiting.release);
   const { approvals = [] } = await plane.ask<SyncRelease>({ path });
   if (approvals.some((each) => each.changes === changes)) return;
   await plane.merge(path, { approvals: [...approvals, { changes, by: 'owner', at: new Date().toISOString() }] });

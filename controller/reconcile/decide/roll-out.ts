@@ -54,11 +54,12 @@ export function rollOut(sync: GatewaySyncStatus, given: RolloutObservation, mome
   // New mappings never meet an old commit. Without the stable release, a rollback would be impossible.
   const newest = isResolved && !isStableGone(gatewaySync, releases) ? contentOf(sync, revision) : undefined;
   // A release that isn't stored can't be read. A current rollout continues.
-  const stored = newest && withName(newest, nameOf(newest, state, usableIn(releases, gatewaySync)));
+  const usable = usableIn(releases, gatewaySync);
+  const stored = newest && withName(newest, nameOf(newest, state, usable));
   const input = rolloutInput({ sync, observation, newest: stored, now, pauseOf: pausesOf(gatewaySync) });
   // Nothing changes for a spec that hasn't been judged yet.
   const mayMove = !spec.paused && sync.observedGeneration === generation;
-  const moved = mayMove && (state || newest) ? advance(state, input, observation) : undefined;
+  const moved = mayMove && (state || newest) ? advance(input, { gatewaySync, releases, usable }) : undefined;
   const stable = moved && stableOf(moved);
   const current = moved && releaseOf(moved);
   // The delivered release is stored first, then the newest.
@@ -81,11 +82,14 @@ export function rollOut(sync: GatewaySyncStatus, given: RolloutObservation, mome
 
 /** Returns the next state, with the names of stored releases; undefined if there is nothing to roll out yet. */
 function advance(
-  state: RolloutStatus | undefined,
   input: RolloutInput,
-  { releases, gatewaySync }: RolloutObservation,
+  {
+    gatewaySync,
+    releases,
+    usable,
+  }: Pick<RolloutObservation, 'gatewaySync' | 'releases'> & { usable: ObservedRelease[] },
 ): RolloutStatus | undefined {
-  const usable = usableIn(releases, gatewaySync);
+  const { rollout: state } = gatewaySync.status;
   // A release that was stored again has another number, to which no approval applies.
   const moved = step(state && withStoredNames(state, usable), input);
   if (!moved) return undefined;

@@ -1,6 +1,6 @@
 import type { AppliedApproval, RolloutStatus } from '../../api/rollout.ts';
 import { NO_CHANGES_SHOWN } from '../../api/sync-release.ts';
-import { isInProgress, isSame, type Release, type ReleaseContent } from './releases.ts';
+import { isInProgress, isSame, previewOf, type Release, type ReleaseContent } from './releases.ts';
 
 /** Replaces digests if an approval applies to every change. */
 export const EVERY_CHANGE = 'all';
@@ -32,8 +32,8 @@ export function changesToApprove(
   rollout: RolloutStatus,
   { hasPreviews }: { hasPreviews: boolean },
 ): string | undefined {
-  const { preview, phase } = rollout;
-  if (preview && isSame(preview, release)) return preview.changes;
-  const isBegun = isInProgress(rollout) && phase !== 'Previewing' && isSame(release, rollout);
+  const preview = previewOf(release, rollout);
+  if (preview) return preview.changes;
+  const isBegun = isInProgress(rollout) && rollout.phase !== 'Previewing' && isSame(release, rollout);
   return isBegun || !hasPreviews ? NO_CHANGES_SHOWN : undefined;
 }

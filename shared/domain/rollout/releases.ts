@@ -1,4 +1,4 @@
-import type { RolloutPhase, RolloutStatus } from '../../api/rollout.ts';
+import type { RolloutPhase, RolloutPreview, RolloutStatus } from '../../api/rollout.ts';
 
 /**
  * A release: a commit, the ref that resolved to it, its revision of `spec.sync`, and the name of its SyncRelease, if
@@ -25,6 +25,16 @@ export function stableOf({
   if (commit === undefined || ref === undefined || revision === undefined) return undefined;
   return releaseOf({ commit, ref, revision, release });
 }
+
+/** The release that waits; undefined if there is none. */
+export function nextOf({ nextCommit, nextRevision, nextRelease: release }: RolloutStatus): Release | undefined {
+  if (nextCommit === undefined || nextRevision === undefined) return undefined;
+  return { commit: nextCommit, ref: nextCommit, revision: nextRevision, release };
+}
+
+/** The preview of a release; undefined if the status has that of another one, or none. */
+export const previewOf = (release: ReleaseContent, { preview }: RolloutStatus): RolloutPreview | undefined =>
+  preview && isSame(preview, release) ? preview : undefined;
 
 /** A release as reported, which can be incomplete. */
 export interface ReportedRelease {

@@ -30,7 +30,7 @@ const a = observedReleaseOf(2, 'A', complete);
 const b = observedReleaseOf(3, 'B');
 
 suite('a release', () => {
-  test('is complete if it is the stable one, since the first time', () => {
+  test('is complete if it is the stable one, from the first time on', () => {
     const rollout = rolloutOf(b, b, { phase: 'Complete' });
     const [, , noted] = withResults([s, a, b], rollout, now);
     assert.deepEqual([noted?.result, noted?.phase, noted?.completedAt], ['Complete', 'Complete', now]);

@@ -4,13 +4,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { rollOut } from '../../../../controller/reconcile/decide/roll-out.ts';
 import { withResults } from '../../../../controller/releases/results.ts';
 import { projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
-import { projectPod } from '../../../../controller/watch/observed-pod.ts';
 import type { ObservedRelease } from '../../../../controller/watch/observed-release.ts';
 import type { ObservedReport } from '../../../../controller/watch/observed-report.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { isSame, stableOf } from '../../../../shared/domain/rollout/releases.ts';
 import { byDepth } from '../../../support/depth.ts';
 import { gatewaySyncOf } from '../../../support/objects.ts';
+import { runningPod as pod } from '../support/observed-pod.ts';
 import { observedReleaseOf } from '../support/observed-release.ts';
 import { approve, type Entry, entryOf, type Shown, shownIn } from './approvals.ts';
 
@@ -39,18 +39,6 @@ interface World {
 }
 
 const commitOf = (letter: string) => letter.repeat(40);
-const pod = projectPod({
-  metadata: {
-    namespace: 'ns',
-    name: 'gateway-0',
-    uid: 'pod',
-    resourceVersion: '1',
-    creationTimestamp: '2026-11-22T11:00:00Z',
-    annotations: { 'sync.io/cr-name': 'app' },
-  },
-  spec: { initContainers: [{ name: 'sync-agent' }] },
-  status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
-});
 
 /** The resource without its status. Projections are kept, because they take most of the time. */
 const projected = new Map<string, ReturnType<typeof projectGatewaySync>>();

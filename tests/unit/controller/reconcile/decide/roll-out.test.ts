@@ -4,7 +4,7 @@ import type { RolloutObservation } from '../../../../../controller/reconcile/dec
 import { rolloutInput } from '../../../../../controller/reconcile/decide/observe-rollout.ts';
 import { rollOut } from '../../../../../controller/reconcile/decide/roll-out.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from '../../../../../controller/watch/observed-gateway-sync.ts';
-import { type ObservedPod, projectPod } from '../../../../../controller/watch/observed-pod.ts';
+import type { ObservedPod } from '../../../../../controller/watch/observed-pod.ts';
 import type { ObservedRelease } from '../../../../../controller/watch/observed-release.ts';
 import type { GatewaySyncStatus } from '../../../../../shared/api/gateway-sync-status.ts';
 import type { RolloutSpec, RolloutStatus } from '../../../../../shared/api/rollout.ts';
@@ -13,25 +13,13 @@ import { releaseNumber } from '../../../../../shared/domain/rollout/release-name
 import { releaseOf, stableOf } from '../../../../../shared/domain/rollout/releases.ts';
 import { planOf, rolloutKey } from '../../../../../shared/domain/rollout/waves.ts';
 import { gatewaySyncOf, rolloutStatusOf, type SpecInput } from '../../../../support/objects.ts';
+import { runningPod as pod } from '../../support/observed-pod.ts';
 import { observedReleaseOf, withStored } from '../../support/observed-release.ts';
 
 const now = Date.parse('2026-11-22T12:00:00Z');
 const stable = 'a'.repeat(40);
 const newest = 'b'.repeat(40);
 const frozen = [{ kind: 'Deny' as const }];
-
-const pod = projectPod({
-  metadata: {
-    namespace: 'ns',
-    name: 'gateway-0',
-    uid: 'pod',
-    resourceVersion: '1',
-    creationTimestamp: '2026-11-22T11:00:00Z',
-    annotations: { 'sync.io/cr-name': 'app' },
-  },
-  spec: { initContainers: [{ name: 'sync-agent' }] },
-  status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
-});
 
 /** A resource in the cache. */
 const resourceWith = (
