@@ -60,13 +60,14 @@ export async function startController(
   return controller;
 }
 
-/** Runs such a controller as a process, for tests that kill or inspect it. */
+/** Runs such a controller as a process, for tests that kill or inspect it, or that need another bundle. */
 export async function startControllerProcess(
   t: Scope,
   namespace: string,
   environment: Record<string, string> = {},
+  bundle = 'dist/controller.mjs',
 ): Promise<Program> {
-  const program = startProgram(t, 'dist/controller.mjs', { env: await environmentOf(namespace, environment) });
+  const program = startProgram(t, bundle, { env: await environmentOf(namespace, environment) });
   await program.waitForLog(/controller started/);
   return program;
 }

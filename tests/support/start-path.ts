@@ -130,8 +130,8 @@ export async function controllerStarter(t: Scope, namespace: string) {
   };
   return {
     metricsPort,
-    start: async () => {
-      const controller = await startControllerProcess(t, namespace, environment);
+    start: async (bundle?: string) => {
+      const controller = await startControllerProcess(t, namespace, environment, bundle);
       await untilWebhookWorks(namespace);
       return controller;
     },
@@ -160,6 +160,6 @@ export async function gatewayStarter(t: Scope, namespace: string, options: Gatew
   return {
     data: path.join(root, 'data'),
     metricsPort: metrics,
-    start: async () => startProgram(t, 'dist/agent.mjs', { env, within }),
+    start: async (bundle = 'dist/agent.mjs') => startProgram(t, bundle, { env, within }),
   };
 }
