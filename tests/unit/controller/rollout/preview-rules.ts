@@ -155,7 +155,8 @@ export function checkPassedOver(index: number, write: Write, { world, shown }: N
   if (!setup.contents || rollout.admission[index]?.gateways || shown.includes(`${rollout.number} ${index}`)) return;
   const isEnded =
     rollout.phase === 'Complete' || index < rollout.admission.findIndex(({ wave }) => wave === rollout.wave);
-  if (!isEnded) return;
+  // A release that stops takes back what skipped waves were given.
+  if (!isEnded || rollout.phase === 'Stopped') return;
   const changed = really
     .filter((gateway) => !isSkipped(gateway, write))
     .filter(({ fits, key }) => waveOf(fits, key, rollout.admission) === index)

@@ -100,17 +100,18 @@ function checkVerified({ state, ...world }: World, gateways: RolloutGateway[], s
   assert.deepEqual(unchanged, [], 'an unchanged gateway counts as verified');
 }
 
+/** If nobody knows which release gateways have, only one with this release proves that it changes nothing. */
+const isUnchangedBy = (rollout: RolloutStatus, { preview, report }: RolloutGateway): boolean =>
+  preview?.changesNothing === true &&
+  isSame(preview, rollout) &&
+  (rollout.stableCommit !== undefined || isSame(report ?? {}, rollout));
+
 /** A wave is skipped, or ends as an unchanged one, only if it has a gateway that reported the release as unchanged. */
 function checkSkipped(index: number, { rollout, previous, really }: Write): void {
   if (!rollout.admission[index]?.isUnchanged || previous?.admission[index]?.isUnchanged) return;
   const members = really.filter(({ fits, key }) => waveOf(fits, key, rollout.admission) === index);
   assert.ok(
-    members.some(
-      ({ preview, report }) =>
-        preview?.changesNothing &&
-        isSame(preview, rollout) &&
-        (rollout.stableCommit !== undefined || isSame(report ?? {}, rollout)),
-    ),
+    members.some((gateway) => isUnchangedBy(rollout, gateway)),
     `the wave ${index} is skipped without a preview`,
   );
 }
@@ -143,8 +144,8 @@ function checkWave(index: number, write: Write, node: Node, setup: Setup): void 
   const facts = factsOf(rollout, { ...inputOf(world, setup), gateways: really });
   const { verified, released } = facts;
   // A rollout that stopped in this write no longer shows it.
-  const isStillUnchanged = ({ preview, report }: RolloutGateway) =>
-    preview?.changesNothing === true && isSame(preview, rollout) && isOnRelease(report ?? {}, rollout);
+  const isStillUnchanged = (gateway: RolloutGateway) =>
+    isUnchangedBy(rollout, gateway) && isOnRelease(gateway.report ?? {}, rollout);
   const unchanged = new Set([...facts.unchanged, ...really.filter(isStillUnchanged)]);
   const isFailing = ({ report }: RolloutGateway) => report?.rollout === rollout.number && report.state === 'failed';
   const failing = [...released].filter(isFailing).map(({ name }) => name);

@@ -5,7 +5,7 @@ import type { Setup } from './model.ts';
 import { comesToRest, firstNode, movesOf } from './possible-moves.ts';
 import { checkWaits } from './rules.ts';
 
-const RUNS = byDepth(40, 400, 10_000);
+const RUNS = byDepth(40, 400, 100_000);
 const MOVES = 60;
 
 const amount = fc.constantFrom<undefined | number | string>(undefined, 1, 2, '10%', '50%', '100%');
