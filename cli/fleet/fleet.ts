@@ -51,7 +51,7 @@ type Counts = Omit<GatewayCounts, 'summary'>;
 /** Progress of a rollout. */
 export type RolloutView = Pick<
   RolloutStatus,
-  'number' | 'phase' | 'summary' | 'commit' | 'stableCommit' | 'nextCommit' | 'message' | 'startedAt'
+  'number' | 'phase' | 'summary' | 'release' | 'commit' | 'stableCommit' | 'nextCommit' | 'message' | 'startedAt'
 > & { waves: WaveView[] };
 
 /** Several GatewaySyncs with totals of only these. */
@@ -134,11 +134,12 @@ function unfollowedBy({ spec, status = {} }: GatewaySync): Pick<ResourceView, 'u
 }
 
 function rolloutView(rollout: RolloutStatus, placed: PlacedGateway[] | undefined): RolloutView {
-  const { number, phase, summary, commit, stableCommit, nextCommit, message, startedAt } = rollout;
+  const { number, phase, summary, release, commit, stableCommit, nextCommit, message, startedAt } = rollout;
   return withoutUndefined({
     number,
     phase,
     summary,
+    release,
     commit,
     stableCommit,
     startedAt,

@@ -1,6 +1,12 @@
-import { shortCommit } from './messages.ts';
 import { namesOf } from './names.ts';
-import { type GatewayInPlan, type PlanReason, type PlanSection, type PlanView, sectionsOf } from './plan-view.ts';
+import {
+  type GatewayInPlan,
+  type PlanReason,
+  type PlanSection,
+  type PlanView,
+  plannedRelease,
+  sectionsOf,
+} from './plan-view.ts';
 import {
   type CountsTable,
   countsTable,
@@ -66,9 +72,10 @@ export function summarizePlan(view: PlanView): PlanSummary {
 }
 
 /** Describes the plan in one sentence. */
-function sentenceOf({ ref, commit, says, counts, sampledFrom, isEdit }: PlanView): string {
+function sentenceOf(view: PlanView): string {
+  const { says, counts, sampledFrom, isEdit } = view;
   if (says !== undefined) return says;
-  const release = `${ref ?? 'the commit'}${commit && commit !== ref ? ` (${shortCommit(commit)})` : ''}`;
+  const release = plannedRelease(view) ?? 'the commit';
   const sample = sampledFrom ? `; ${counts.gateways} of ${sampledFrom} gateways were queried` : '';
   return `${release}${isEdit ? EDITED : ''} ${effectOf(counts)}${sample}`;
 }

@@ -1,3 +1,5 @@
+import { shortCommit } from './messages.ts';
+
 /** Plan of a release for all gateways. `--output json` prints it. */
 export interface PlanView extends PlanHead {
   /** Reason why there is nothing to plan. */
@@ -26,10 +28,18 @@ export interface PlanHead {
   name: string;
   ref?: string;
   commit?: string;
+  /** Name of its SyncRelease. */
+  release?: string | undefined;
   /** The gateways have the commit: the plan is of an edit of `spec.sync`. */
   isEdit?: boolean;
   /** Number of all gateways, if only some were queried. */
   sampledFrom?: number;
+}
+
+/** Names the planned release by its ref, its commit, and its SyncRelease, as far as they are known. */
+export function plannedRelease({ ref, commit, release }: PlanHead): string | undefined {
+  const details = [commit !== ref && commit && shortCommit(commit), release].filter(Boolean).join(', ');
+  return [ref, details && `(${details})`].filter(Boolean).join(' ') || undefined;
 }
 
 /** Numbers of gateways. */

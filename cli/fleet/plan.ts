@@ -19,10 +19,10 @@ export function planOfPreview(
   beyond: Beyond,
   { gateways, rollout }: ResourceView = resourceView(gatewaySync, beyond),
 ): PlanView {
-  const { commit, ref, revision } = preview;
+  const { commit, ref, revision, release } = preview;
   const { stableCommit, stableRevision } = gatewaySync.status?.rollout ?? {};
   const isEdit = commit === stableCommit && revision !== stableRevision;
-  const head: PlanHead = { ...headOf(gatewaySync), ref, commit, ...(isEdit && { isEdit }) };
+  const head: PlanHead = { ...headOf(gatewaySync), ref, commit, release, ...(isEdit && { isEdit }) };
   if (!beyond.reports) return countsOnly(head, preview);
   const reportOf = reportsOf(gatewaySync.metadata.namespace, beyond);
   const current = gatewaySync.status?.rollout;

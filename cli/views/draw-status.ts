@@ -192,8 +192,9 @@ function echoWords(echo: Echo, host: Host): string {
   return `${echo.ref}${by}${age ? `, ${age} ago` : ''}: ${outcome}${why}`;
 }
 
-function rolloutWords({ summary, message }: NonNullable<ResourceView['rollout']>, says: string): string {
-  return message && message !== says ? `${summary}: ${shortHashes(message)}` : summary;
+function rolloutWords({ release, summary, message }: NonNullable<ResourceView['rollout']>, says: string): string {
+  const words = [release, summary].filter(Boolean).join(', ');
+  return message && message !== says ? `${words}: ${shortHashes(message)}` : words;
 }
 
 const gatewaysThatWait = ({ gateways }: ResourceView): GatewayView[] =>

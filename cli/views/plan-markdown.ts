@@ -1,5 +1,5 @@
-import { shortCommit, shortHashes } from '../fleet/messages.ts';
-import { type PlanSection, type PlanView, sectionsOf } from '../fleet/plan-view.ts';
+import { shortHashes } from '../fleet/messages.ts';
+import { type PlanSection, type PlanView, plannedRelease, sectionsOf } from '../fleet/plan-view.ts';
 import {
   changeText,
   countsTable,
@@ -49,9 +49,10 @@ function fitting(sections: readonly string[]): string[] {
   });
 }
 
-function releaseOf({ ref, commit, sampledFrom, counts, isEdit }: PlanView): string {
-  const names = [ref, commit && commit !== ref && `(${shortCommit(commit)})`].filter(Boolean);
-  const named = names.length > 0 ? code(shortHashes(names.join(' '))) : 'The commit';
+function releaseOf(view: PlanView): string {
+  const { sampledFrom, counts, isEdit } = view;
+  const planned = plannedRelease(view);
+  const named = planned === undefined ? 'The commit' : code(shortHashes(planned));
   const release = `${named}${isEdit ? EDITED : ''}`;
   return sampledFrom ? `${counts.gateways} of ${sampledFrom} gateways were queried: ${release}` : release;
 }

@@ -240,6 +240,10 @@ suite('kubectl stoker status shows one resource', () => {
     const rollout = view.rollout as NonNullable<ResourceView['rollout']>;
     assert.equal(facts({ rollout, says: 'x' }).rollout, 'canary 0/1: the wave canary waits for till-0');
     assert.equal(facts({ rollout, says: 'the wave canary waits for till-0' }).rollout, 'canary 0/1');
+    assert.equal(
+      facts({ rollout: { ...rollout, release: 'till-7' }, says: 'x' }).rollout?.startsWith('till-7, '),
+      true,
+    );
   });
 
   test('with a legend only if shapes are shown', () => {

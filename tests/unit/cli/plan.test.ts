@@ -5,7 +5,7 @@ import { emptyPlan, planOfPreview } from '../../../cli/fleet/plan.ts';
 import { isReplaced, isWaitOver, plannableCommit } from '../../../cli/fleet/plan-candidate.ts';
 import { planOfAnswers } from '../../../cli/fleet/plan-of-answers.ts';
 import { summarizePlan } from '../../../cli/fleet/plan-summary.ts';
-import { type PlanView, sectionsOf } from '../../../cli/fleet/plan-view.ts';
+import { type PlanView, plannedRelease, sectionsOf } from '../../../cli/fleet/plan-view.ts';
 import { changeIn, changeText, effectOf, shownChange, verdictOf } from '../../../cli/fleet/plan-words.ts';
 import { drawData } from '../../../cli/terminal/data.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
@@ -267,6 +267,13 @@ suite('the plan of a preview', () => {
     const view = planOfPreview(gatewaySync, preview, { reports: beyond.reports });
     assert.equal(view.waves, undefined);
     assert.equal(view.counts.changed, 1);
+  });
+
+  test('names the SyncRelease', () => {
+    const view = planFor([changing('a', ['modify x'])], { preview: { release: 'app-7' } });
+    assert.equal(view.release, 'app-7');
+    assert.equal(plannedRelease({ ...view, ref: 'main', commit: 'f'.repeat(40) }), 'main (ffffffff, app-7)');
+    assert.equal(plannedRelease({ namespace: 'n', name: 'app' }), undefined);
   });
 
   test('has the counts of the status if reports are not readable', () => {
