@@ -31,31 +31,11 @@ const host: Host = {
   untilEnded: async () => {
     await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
   },
-  onExit,
   program: process.argv[1],
   kubeconfigs: env.KUBECONFIG,
   environment: env,
   now: () => Date.now(),
 };
-
-/** Exit status of interrupted programs in shells (128 + SIGINT). */
-const INTERRUPTED = 130;
-
-/** Time for the cleanup during which further interrupts are ignored (ms). */
-const LEAVING_MS = 5_000;
-
-function onExit(leave: () => Promise<void>): () => void {
-  const signals = ['SIGINT', 'SIGTERM'] as const;
-  const stopListening = () => {
-    for (const signal of signals) process.off(signal, interrupt);
-  };
-  function interrupt() {
-    setTimeout(stopListening, LEAVING_MS).unref();
-    void leave().finally(() => process.exit(INTERRUPTED));
-  }
-  for (const signal of signals) process.on(signal, interrupt);
-  return stopListening;
-}
 
 async function confirm(question: string): Promise<boolean> {
   const lines = createInterface({ input: stdin, output: stderr });

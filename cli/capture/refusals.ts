@@ -15,7 +15,6 @@ const OWN = {
   name: 'its path could be harmful',
   noMapping: 'no mapping delivers it',
   unmergeable: 'changed in git since, and git cannot merge it: copy it yourself',
-  twin: 'another path differs from it only in case or in its form of Unicode',
   unplanned: 'spec.sync does not deliver it there from this commit',
   total: `exceeds ${INSPECTION.readBytes / 1024 ** 2} MiB for one command: use --path`,
 } as const;

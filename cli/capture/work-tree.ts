@@ -1,17 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { lstat, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { allDirectories, directoriesOf } from '../../agent/plan/directories.ts';
-import { foldName } from '../../agent/plan/name-collisions.ts';
 import type { TreeEntry } from '../../agent/plan/plan-input.ts';
-import { joinPath, splitPath } from '../../shared/domain/files/relative-path.ts';
 import { causeOf } from '../../shared/domain/text/message-of.ts';
 import { codeOf } from '../../shared/errors.ts';
+import type { CheckoutGit } from '../checkout/checkout-git.ts';
 import { entriesOf } from '../checkout/list-checkout.ts';
 import { Problem } from '../client/problem.ts';
 import type { CapturedFile } from './capture-files.ts';
-import type { CheckoutGit } from './checkout-git.ts';
 import type { RefusalCode } from './refusals.ts';
 
 /** A file to write: as on the gateway, merged with later commits, or with conflicts. */
@@ -34,9 +32,6 @@ interface Listed {
   hasModes: boolean;
 }
 
-/** Treats all names as the file systems of all platforms together do. */
-const FOLDING = { case: true, unicode: true } as const;
-
 /** The files of a checkout, and its commit. Nothing that isn't committed is ever overwritten. */
 export class WorkTree {
   readonly #git: CheckoutGit;
@@ -49,10 +44,6 @@ export class WorkTree {
   readonly #unmerged: ReadonlySet<string>;
   /** Whether git compares executable bits on this file system. */
   readonly #hasModes: boolean;
-  /** Spellings of paths and directories, by their folded form. */
-  readonly #spellings = new Map<string, Set<string>>();
-  /** Directories whose names on the disk are among them. */
-  readonly #listed = new Set<string>();
 
   private constructor(git: CheckoutGit, { head, index, unmerged, commit, hasModes }: Listed) {
     this.#git = git;
@@ -62,12 +53,11 @@ export class WorkTree {
     this.#directories = allDirectories([...head, ...index].map(({ path }) => path));
     this.#head = new Map(head.map((entry) => [entry.path, entry]));
     this.#index = new Map(index.map((entry) => [entry.path, entry]));
-    for (const { path } of [...head, ...index]) this.#spell(path);
   }
 
   /** Lists the checked-out commit. Throws `Problem`. */
   static async open(git: CheckoutGit): Promise<WorkTree> {
-    const commit = await headOf(git);
+    const commit = await git.head();
     const head = entriesOf(await git.text(['ls-tree', '-r', '-z', '--full-tree', commit]));
     const index = entriesOf(await git.text(['ls-files', '-z', '--stage']));
     const unmerged = entriesOf(await git.text(['ls-files', '-z', '--unmerged']));
@@ -83,7 +73,6 @@ export class WorkTree {
 
   /** Decides what to write for each file, without writing anything. */
   async prepare(files: readonly CapturedFile[]): Promise<{ file: CapturedFile; result: EditResult }[]> {
-    for (const { source } of files) await this.#spellDisk(source);
     const results: { file: CapturedFile; result: EditResult }[] = [];
     for (const file of files) {
       const merged = await this.#merge(file);
@@ -135,8 +124,6 @@ export class WorkTree {
   }
 
   async #whyNot({ source, content, result }: Edit, file: CapturedFile): Promise<RefusalCode | undefined> {
-    const isTwin = [...directoriesOf(source), source].some((path) => (this.#spellings.get(fold(path))?.size ?? 0) > 1);
-    if (isTwin) return 'twin';
     const obstacle = await this.#obstacleAbove(source);
     if (obstacle) return obstacle;
     if (await this.#isDirty(source)) return 'dirty';
@@ -185,34 +172,13 @@ export class WorkTree {
     return id !== createHash(algorithm).update(`blob ${content.length}\0`).update(content).digest('hex');
   }
 
-  #spell(path: string): void {
-    for (const each of [...directoriesOf(path), path]) {
-      const folded = fold(each);
-      const known = this.#spellings.get(folded);
-      if (known) known.add(each);
-      else this.#spellings.set(folded, new Set([each]));
-    }
-  }
-
-  /** Names on the disk count as well, even if git ignores them. */
-  async #spellDisk(source: string): Promise<void> {
-    this.#spell(source);
-    for (const path of [...directoriesOf(source), source]) {
-      const [parent] = splitPath(path);
-      if (this.#listed.has(parent)) continue;
-      this.#listed.add(parent);
-      const names = await readdir(join(this.#git.directory, parent)).catch(() => []);
-      for (const name of names) this.#spell(joinPath(parent, name));
-    }
-  }
-
   /**
    * Writes files next to their places, and renames them if nothing has changed there since. Throws `Problem`, with the
    * files that were written.
    */
   async write(edits: readonly Edit[]): Promise<void> {
     const written: string[] = [];
-    if ((await headOf(this.#git)) !== this.#commit)
+    if ((await this.#git.head()) !== this.#commit)
       throw new Problem('another commit was checked out in the meantime: nothing was written', 'CheckoutInvalid');
     for (const { source, content, executable } of edits) {
       const path = join(this.#git.directory, source);
@@ -259,10 +225,6 @@ export class WorkTree {
     await git.run(update, { input });
   }
 }
-
-const headOf = async (git: CheckoutGit): Promise<string> => (await git.text(['rev-parse', '--verify', 'HEAD'])).trim();
-
-const fold = (path: string): string => foldName(path, FOLDING);
 
 async function statOf(path: string) {
   try {

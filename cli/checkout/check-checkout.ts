@@ -3,11 +3,11 @@ import type { FileToCheck } from '../../agent/plan/files-to-check.ts';
 import type { DesiredFile } from '../../agent/plan/plan-input.ts';
 import type { TemplateValues } from '../../shared/domain/files/render-template.ts';
 import { specRef } from '../../shared/domain/git/spec-ref.ts';
+import type { CheckoutGit } from './checkout-git.ts';
 import { linksOnDisk } from './follow-checkout.ts';
-import { listConverted, requireRoot } from './inspect-checkout.ts';
-import { listCheckout, readCommit } from './list-checkout.ts';
+import { listCheckout } from './list-checkout.ts';
 import { planCheckout } from './plan-checkout.ts';
-import { type CheckedOut, checkContent, readDelivered } from './read-delivered.ts';
+import { type CheckedOut, checkContent, listConverted, readDelivered } from './read-delivered.ts';
 import type { GatewaySyncManifest } from './read-gateway-sync.ts';
 import { unmatchedChecks } from './unmatched-checks.ts';
 import { createTree, writeTreeFile } from './write-tree.ts';
@@ -35,7 +35,7 @@ export interface CheckedTree {
 }
 
 interface Checkout {
-  directory: string;
+  git: CheckoutGit;
   gatewaySync: GatewaySyncManifest;
   /** Ref for templates. If undefined, spec.git.ref, or the range. */
   ref: string | undefined;
@@ -45,14 +45,14 @@ interface Checkout {
 
 /** Plans and checks the files of a checkout as an agent does before it delivers them. */
 export async function checkCheckout(
-  { directory, gatewaySync, ref = specRef(gatewaySync.spec.git), output }: Checkout,
+  { git, gatewaySync, ref = specRef(gatewaySync.spec.git), output }: Checkout,
   pod: PlannedPod,
 ): Promise<CheckedTree> {
   const { spec, metadata } = gatewaySync;
   const { labels, ...names } = pod;
-  await requireRoot(directory);
-  const commit = await readCommit(directory);
-  const listing = await listCheckout(directory, { submodules: spec.git.submodules ?? false });
+  const { directory } = git;
+  const commit = await git.head();
+  const listing = await listCheckout(git, { submodules: spec.git.submodules ?? false });
   const identity = { ...names, podUid: '', crName: metadata.name };
   const checkedOut = { listing, readLink: linksOnDisk(directory) };
   const plan = await planCheckout(gatewaySync, checkedOut, { identity, labels, ref, commit });
@@ -62,7 +62,7 @@ export async function checkCheckout(
     const hint = missing.length > 0 ? [`not checked out: ${missing.join(', ')}; run git submodule update --init`] : [];
     return { files: [], checked: 0, problems: [...plan.problems, ...hint], notes: [] };
   }
-  const checkout = { directory, converted: await listConverted(directory) };
+  const checkout = { directory, converted: await listConverted(git) };
   const unmatched = unmatchedChecks(spec.sync, pod.profile, plan.files);
   const problems = [...(await findProblems(checkout, plan)), ...unmatched.problems];
   if (problems.length === 0 && output !== undefined) await writeTree(checkout, output, plan);

@@ -9,6 +9,7 @@ import type { TemplateValues } from '../../shared/domain/files/render-template.t
 import { checkSyntax } from '../../shared/domain/syntax/check-syntax.ts';
 import { describeProblem } from '../../shared/domain/syntax/syntax-problem.ts';
 import { causeOf } from '../../shared/domain/text/message-of.ts';
+import type { CheckoutGit } from './checkout-git.ts';
 
 /** Content of a file as the agent would deliver it, or the problem. */
 export type DeliveredContent = { kind: 'content'; content: Buffer } | { kind: 'problem'; problem: string };
@@ -62,3 +63,15 @@ export const checkContent = (content: Buffer, { file, formats }: FileToCheck): s
     const problem = checkSyntax(content, format);
     return problem ? [`${file.source}: ${describeProblem(problem)}`] : [];
   });
+
+/**
+ * Lists the files that have CRLF on disk because git converts their line endings. An agent delivers LF. Files of
+ * submodules aren't included.
+ */
+export async function listConverted(git: CheckoutGit): Promise<Set<string>> {
+  const output = await git.text(['ls-files', '-z', '--eol']);
+  return new Set(output.split('\0').flatMap((record) => CONVERTED.exec(record)?.[1] ?? []));
+}
+
+/** LF in the index, CRLF on disk, and attributes that don't turn off conversion; then the path. */
+const CONVERTED = /^i\/lf +w\/(?:crlf|mixed) +attr\/(?!-text)[^\t]*\t(.*)$/s;

@@ -1,5 +1,5 @@
 import { API_VERSION, GATEWAY_SYNC, GROUP, SYNC_RELEASE, SYNC_REPORT, VERSION } from '../../shared/api/group.ts';
-import { type Findings, failed, ok, seenOr, unread, unseen, warning } from './finding.ts';
+import { type Findings, failed, ok, seenOr, unread, unseen } from './finding.ts';
 import type { CustomResourceDefinition } from './objects.ts';
 import type { ClusterSurvey } from './survey.ts';
 
@@ -48,23 +48,12 @@ function checkGroup({ groupVersions, resources, crds }: ClusterSurvey): Findings
   return [
     ok('crds/installed', `the CRDs serve ${API_VERSION}`),
     unread('crds/served', `the resources of ${API_VERSION}`, resources),
-    unseen('crds/schema', 'CustomResourceDefinitions', crds),
-    seenOr(crds, []).flatMap(checkSchema),
+    unseen('crds/established', 'CustomResourceDefinitions', crds),
+    seenOr(crds, []).flatMap(checkEstablished),
   ];
 }
 
-/** Fields added by the newest release. A CRD without them is older than this plugin. */
-const NEWEST: Record<string, readonly (readonly string[])[]> = {
-  [`${GATEWAY_SYNC.plural}.${GROUP}`]: [
-    ['spec', 'rollout', 'waves'],
-    ['spec', 'git', 'commitStatus'],
-    ['spec', 'gateway', 'verify'],
-    ['status', 'rollout', 'stableRelease'],
-  ],
-  [`${SYNC_REPORT.plural}.${GROUP}`]: [['status', 'verification']],
-};
-
-function checkSchema({ metadata, spec, status }: CustomResourceDefinition): Findings {
+function checkEstablished({ metadata, status }: CustomResourceDefinition): Findings {
   const established = status?.conditions?.find(({ type }) => type === 'Established');
   const conflict = status?.conditions?.find(({ type, status: value }) => type === 'NamesAccepted' && value === 'False');
   if (established?.status !== 'True' || conflict)
@@ -73,14 +62,5 @@ function checkSchema({ metadata, spec, status }: CustomResourceDefinition): Find
       `the CRD ${metadata.name} is not established: ${conflict?.message ?? 'unknown cause'}`,
       { todo: 'check its conditions: another CRD may use its names', page: UPGRADING },
     );
-  const schema = spec.versions.find(({ name }) => name === VERSION)?.schema?.openAPIV3Schema;
-  const unknown = (NEWEST[metadata.name] ?? []).filter(
-    (path) => !path.reduce((at: typeof schema, key) => at?.properties?.[key], schema),
-  );
-  if (unknown.length === 0) return ok('crds/schema', `the CRD ${metadata.name} has the fields that this plugin uses`);
-  return warning(
-    'crds/schema',
-    `the CRD ${metadata.name} is older than this plugin: it lacks ${unknown[0]?.join('.')}`,
-    { todo: 'upgrade the chart with crds.install, or apply the CRDs of the release', page: UPGRADING },
-  );
+  return [];
 }

@@ -161,12 +161,6 @@ function checkUnhandled({ metadata, spec, status }: GatewaySync, now: number): F
 /** Checks for waits that the condition RolledOut doesn't include. */
 function checkRollout({ status }: GatewaySync): Findings {
   const { waitsFor, message = '', nextCommit } = status?.rollout ?? {};
-  const page = 'explanation/rollouts.md';
-  if (waitsFor === 'Agents')
-    return warning('rollout/agents', `the rollout waits for newer agents: ${message}`, {
-      todo: 'delete the pods with an old agent: the new ones get the current agent',
-      page,
-    });
   if (waitsFor === 'Retry')
     return warning('rollout/retry', `a failed commit is not retried: ${message}`, {
       todo: 'run kubectl stoker retry, or push a correct commit',
@@ -175,6 +169,6 @@ function checkRollout({ status }: GatewaySync): Findings {
   if (waitsFor === undefined || !nextCommit) return [];
   return warning('rollout/next', `a newer commit, ${nextCommit.slice(0, 8)}, waits for ${waitsFor.toLowerCase()}`, {
     todo: waitsFor === 'Approval' ? 'run kubectl stoker approve' : 'wait until the window opens',
-    page,
+    page: 'explanation/rollouts.md',
   });
 }

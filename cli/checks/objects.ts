@@ -32,7 +32,7 @@ export const DATA_PATH = '/data';
 
 export type Container = V1Container;
 export type ContainerStatus = AsJson<V1ContainerStatus>;
-export type CustomResourceDefinition = Stored<V1CustomResourceDefinition, 'spec'>;
+export type CustomResourceDefinition = Stored<V1CustomResourceDefinition>;
 export type Deployment = Stored<V1Deployment, 'spec'> & { spec: { template: { spec: V1PodSpec } } };
 export type EndpointSlice = Stored<V1EndpointSlice>;
 export type Lease = Stored<V1Lease>;

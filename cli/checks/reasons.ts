@@ -10,7 +10,6 @@ const TODOS: Record<string, string> = {
   NoMatchingTag: 'push a tag in the range, or change spec.git.semver',
   NoVersionTag:
     'push a tag such as v1.2.3, or set spec.git.tagPrefix if the versions follow a prefix, as in site-v1.2.3',
-  InvalidRange: 'write a range such as ~1.4 in spec.git.semver; a prerelease needs three numbers, such as >=1.5.0-0',
   TagDeleted: 'push a newer tag, or edit spec.git.semver to choose another one',
   RepositoryNotFound: 'check spec.git.repo, and the token in spec.git.auth if it is private',
   AuthenticationFailed: 'check the Secret of spec.git.auth, or specify one there',
@@ -52,7 +51,7 @@ const TODOS: Record<string, string> = {
   Soaking: 'wait until the soak time of spec.rollout has passed',
   AwaitingApproval: 'approve the release: kubectl stoker approve',
   AwaitingWindow: 'wait until the window opens, or change spec.rollout.windows',
-  Waiting: 'see the message: a newer commit waits for its preview, an approval, a window, newer agents, or a retry',
+  Waiting: 'see the message: a newer commit waits for its preview, an approval, a window, or a retry',
   Stopped: 'fix the commit, roll back (kubectl stoker rollback), or retry it (kubectl stoker retry)',
   RollingBack: 'wait until all gateways are rolled back',
   RolledBack: 'fix the commit, or retry it (kubectl stoker retry)',

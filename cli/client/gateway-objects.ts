@@ -1,6 +1,5 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
-import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { boundedLabels } from '../../shared/domain/kubernetes/bounded-labels.ts';
@@ -11,7 +10,6 @@ export interface PodIdentity {
   metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'labels' | 'annotations'> & {
     deletionTimestamp?: string | undefined;
   };
-  isWithoutSidecar?: boolean;
 }
 
 /** Parts of a SyncReport. */
@@ -51,15 +49,7 @@ export function podIdentityOf({ metadata }: PodIdentity): PodIdentity {
       annotations: withoutUndefined(Object.fromEntries(kept)),
       deletionTimestamp,
     },
-    isWithoutSidecar: labels[AGENT_LABEL] !== 'true',
   };
-}
-
-/** Checks whether a status counts pods without a sidecar that it doesn't list. */
-export function hidesPods({ status = {} }: GatewaySync): boolean {
-  const { discoveredGateways = [], gateways } = status;
-  const listed = discoveredGateways.filter(({ syncStatus }) => syncStatus === 'MissingSidecar').length;
-  return (gateways?.missingSidecar ?? 0) > listed;
 }
 
 /** Keeps the parts of a report that are shown: the response to a question alone can have 256 KiB. */

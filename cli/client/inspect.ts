@@ -29,8 +29,6 @@ export interface Asking {
   timeoutMs: number;
   /** Called before waiting for the query of another user. */
   onBusy: () => void;
-  /** Registers a cleanup for an early exit, and returns a function that unregisters it. */
-  onExit: (leave: () => Promise<void>) => () => void;
 }
 
 /** Responses by pod; missing if a pod didn't respond. */
@@ -43,79 +41,39 @@ export type Answered = ReadonlyMap<string, Answer | 'unreadable'>;
 export async function askAgents(access: Access, asking: Asking): Promise<Answered> {
   const keys = await drawKeys();
   const deadline = performance.now() + asking.timeoutMs;
-  const question = new PostedQuestion(access, asking.name);
-  // Registered before the write: an interrupted write may still reach the server.
-  const left = asking.onExit(() => question.withdraw());
+  const { id, annotation } = await write(access, { asking, key: keys.publicKey, deadline });
   try {
-    const id = await write(access, { asking, key: keys.publicKey, deadline, question });
     return await readAnswers(access, { asking, keys, id, deadline });
   } finally {
-    await question.withdraw();
-    left();
+    await withdraw(access, asking.name, annotation);
   }
 }
 
-/** The annotation of a query, from the moment it is sent. */
-class PostedQuestion {
-  #access: Access;
-  #name: string;
-  #annotation: string | undefined;
-  #arrival: Promise<unknown> = Promise.resolve();
-  #withdrawal: Promise<void> | undefined;
-
-  constructor(access: Access, name: string) {
-    this.#access = access;
-    this.#name = name;
-  }
-
-  /**
-   * Writes it if the resource has the version that was read. Throws {@link Problem}, even if it was withdrawn before.
-   */
-  async post(annotation: string, resourceVersion: string | undefined): Promise<void> {
-    if (this.#withdrawal) throw new Problem('interrupted', 'Interrupted');
-    const annotations = { [INSPECT_ANNOTATION]: annotation };
-    const arrival = patchGatewaySync(this.#access, { name: this.#name, resourceVersion }, { annotations });
-    this.#annotation = annotation;
-    this.#arrival = arrival.catch(() => {});
-    await arrival;
-  }
-
-  /**
-   * Removes it, unless another query replaced it, and prevents later writes. If the removal fails, the query expires.
-   */
-  withdraw(): Promise<void> {
-    this.#withdrawal ??= this.#takeBack();
-    return this.#withdrawal;
-  }
-
-  async #takeBack(): Promise<void> {
-    if (this.#annotation === undefined) return;
-    // A removal that overtakes the write has no effect.
-    await this.#arrival;
-    const { client, namespace } = this.#access;
-    const path = `/metadata/annotations/${INSPECT_ANNOTATION.replace('/', '~1')}`;
-    const body = [
-      { op: 'test', path, value: this.#annotation },
-      { op: 'remove', path },
-    ];
-    const query = { fieldManager: FIELD_MANAGERS.cli };
-    const request = { method: 'PATCH' as const, path: gatewaySyncPath(namespace, this.#name), query, body };
-    await client.request({ ...request, contentType: JSON_PATCH }).catch(() => {});
-  }
+/** Removes the annotation, unless another query replaced it. If that fails, the query expires. */
+async function withdraw({ client, namespace }: Access, name: string, annotation: string): Promise<void> {
+  const path = `/metadata/annotations/${INSPECT_ANNOTATION.replace('/', '~1')}`;
+  const body = [
+    { op: 'test', path, value: annotation },
+    { op: 'remove', path },
+  ];
+  const query = { fieldManager: FIELD_MANAGERS.cli };
+  const request = { method: 'PATCH' as const, path: gatewaySyncPath(namespace, name), query, body };
+  await client.request({ ...request, contentType: JSON_PATCH }).catch(() => {});
 }
 
 interface Writing {
   asking: Asking;
   key: string;
   deadline: number;
-  question: PostedQuestion;
 }
 
-/**
- * Waits until no other query is active, because a response is encrypted for one user, and returns the id of the written
- * one.
- */
-async function write(access: Access, { asking, key, deadline, question }: Writing): Promise<string> {
+interface Written {
+  id: string;
+  annotation: string;
+}
+
+/** Waits until no other query is active, because a response is encrypted for one user, and returns the written one. */
+async function write(access: Access, { asking, key, deadline }: Writing): Promise<Written> {
   const { name, question: asked, timeoutMs, onBusy } = asking;
   for (let isFirst = true; ; isFirst = false) {
     const { metadata } = await getGatewaySync(access, name);
@@ -134,12 +92,16 @@ async function write(access: Access, { asking, key, deadline, question }: Writin
     }
     const id = randomUUID();
     const expires = new Date(access.serverTime() + Math.min(timeoutMs + SPARE_MS, INSPECTION.lifeMs)).toISOString();
-    const content: Question = { id, ...asked, key, expires };
+    const annotation = JSON.stringify({ id, ...asked, key, expires } satisfies Question);
     try {
-      await question.post(JSON.stringify(content), metadata.resourceVersion);
-      return id;
+      const { resourceVersion } = metadata;
+      await patchGatewaySync(access, { name, resourceVersion }, { annotations: { [INSPECT_ANNOTATION]: annotation } });
+      return { id, annotation };
     } catch (error) {
-      if (!isConflict(error) || performance.now() > deadline) throw error;
+      if (isConflict(error) && performance.now() <= deadline) continue;
+      // A request without a response may have arrived.
+      await withdraw(access, name, annotation);
+      throw error;
     }
   }
 }

@@ -41,7 +41,6 @@ const PROBLEMS = {
   SyncFailed: EXIT.failed,
   TimedOut: EXIT.failed,
   Replaced: EXIT.failed,
-  Interrupted: EXIT.failed,
   Busy: EXIT.failed,
   NothingToShow: EXIT.failed,
   // Files of this machine.

@@ -1,6 +1,6 @@
 import type { V1ContainerState, V1Pod } from '@kubernetes/client-node';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS, RELEASE_LABELS } from '../../shared/api/names.ts';
+import { AGENT_CONTAINER, AGENT_LABEL, RELEASE_LABELS } from '../../shared/api/names.ts';
 import type { SyncRelease } from '../../shared/api/sync-release.ts';
 import { type StoredRelease, storedReleaseOf } from '../../shared/domain/rollout/stored-release.ts';
 import { unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
@@ -17,7 +17,6 @@ import { type Attempt, attempt } from './explain.ts';
 import {
   type GatewayReport,
   gatewayReportOf,
-  hidesPods,
   type ObservedEvent,
   type PodIdentity,
   podIdentityOf,
@@ -33,7 +32,6 @@ export const PODS_THAT_LIVE = 'status.phase!=Succeeded,status.phase!=Failed';
 /** State of a pod and its agent's container, as reported by the kubelet. */
 interface PodState {
   name: string;
-  phase: string | undefined;
   isBeingDeleted: boolean;
   agent: V1ContainerState | undefined;
 }
@@ -101,30 +99,19 @@ export function listReleases(access: Access, name: string): Promise<StoredReleas
 export async function readDetails(
   access: Access,
   namespace: string | undefined,
-  gatewaySyncs: readonly GatewaySync[],
 ): Promise<{ reports: GatewayReport[] | undefined; pods: PodIdentity[] | undefined }> {
   const doing = `read reports in ${namespace ?? 'all namespaces'}`;
-  const [reports, pods, others = []] = await Promise.all([
+  const [reports, pods] = await Promise.all([
     attempt(access, { doing, namespace }, () =>
       unlessStatus(403, list(access, syncReportPath(namespace), gatewayReportOf)),
     ),
-    listPods(access, namespace, `${AGENT_LABEL}=true`),
-    gatewaySyncs.some(hidesPods) ? listPodsWithoutSidecar(access, namespace) : undefined,
+    listPods(access, namespace),
   ]);
-  return { reports, pods: pods && [...pods, ...others] };
+  return { reports, pods };
 }
 
-/** Lists pods that request a sidecar and have none; undefined if the caller can't list pods. Throws `Problem`. */
-export async function listPodsWithoutSidecar(
-  access: Access,
-  namespace: string | undefined,
-): Promise<PodIdentity[] | undefined> {
-  const pods = await listPods(access, namespace, `!${AGENT_LABEL}`);
-  return pods?.filter(({ metadata }) => metadata.annotations?.[POD_ANNOTATIONS.inject] === 'true');
-}
-
-function listPods(access: Access, namespace: string | undefined, labelSelector: string) {
-  const query = { labelSelector, fieldSelector: PODS_THAT_LIVE };
+function listPods(access: Access, namespace: string | undefined) {
+  const query = { labelSelector: `${AGENT_LABEL}=true`, fieldSelector: PODS_THAT_LIVE };
   const doing = `list pods in ${namespace ?? 'all namespaces'}`;
   return attempt(access, { doing, namespace }, () =>
     unlessStatus(403, list(access, corePath('pods', namespace), podIdentityOf, { accept: METADATA_LIST, query })),
@@ -138,7 +125,7 @@ export function readPodStates(access: Access, namespace: string): Promise<PodSta
   const stateOf = ({ metadata, status }: V1Pod): PodState => {
     const agent = status?.initContainerStatuses?.find(({ name }) => name === AGENT_CONTAINER);
     const { name = '', deletionTimestamp } = metadata ?? {};
-    return { name, phase: status?.phase, isBeingDeleted: !!deletionTimestamp, agent: agent?.state };
+    return { name, isBeingDeleted: !!deletionTimestamp, agent: agent?.state };
   };
   return attempt(access, { doing, namespace }, () =>
     unlessStatus(403, list(access, corePath('pods', namespace), stateOf, { query })),

@@ -68,7 +68,7 @@ export async function inspect(
   const access = connect(args, host);
   const gatewaySync = await getGatewaySync(access, args.name);
   const asked = ask(gatewaySync);
-  const details = await readDetails(access, access.namespace, [gatewaySync]);
+  const details = await readDetails(access, access.namespace);
   if (!details.reports)
     throw new Problem(
       `not allowed to list SyncReports in the namespace ${access.namespace}: request the role view there`,
@@ -88,8 +88,8 @@ export async function inspect(
 }
 
 /** Prints the gateways that didn't respond, with the reason. */
-export function nameSilent({ silent, ended }: InspectionView, host: Host): void {
-  for (const { gateway, why } of [...silent, ...ended]) say(`${gateway}: ${why}`, host);
+export function nameSilent({ silent }: InspectionView, host: Host): void {
+  for (const { gateway, why } of silent) say(`${gateway}: ${why}`, host);
 }
 
 /** Returns the exit status: a missing response takes precedence over differences. */
@@ -126,7 +126,7 @@ interface Batches {
 
 /** Queries gateways in batches, to limit the size of the responses on the API server. */
 async function askInBatches(access: Access, { name, asked, gateways, timeoutMs, host }: Batches) {
-  const parts: Pick<InspectionView, 'answers' | 'silent' | 'ended'> = { answers: [], silent: [], ended: [] };
+  const parts: Pick<InspectionView, 'answers' | 'silent'> = { answers: [], silent: [] };
   const answers: Inspected['answers'] = [];
   const shared = new SharedAnswers();
   const able = gateways.filter(({ unable }) => !unable);
@@ -134,8 +134,7 @@ async function askInBatches(access: Access, { name, asked, gateways, timeoutMs, 
   for (let start = 0; start < able.length; start += INSPECTION.pods) {
     const batch = able.slice(start, start + INSPECTION.pods);
     const pods = batch.map(({ pod }) => pod);
-    const onExit = host.onExit ?? (() => () => {});
-    const answered = await askAgents(access, { name, question: { ...asked, pods }, timeoutMs, onBusy, onExit });
+    const answered = await askAgents(access, { name, question: { ...asked, pods }, timeoutMs, onBusy });
     for (const gateway of batch) {
       const answer = answered.get(gateway.pod);
       if (answer && answer !== 'unreadable') {
@@ -145,8 +144,8 @@ async function askInBatches(access: Access, { name, asked, gateways, timeoutMs, 
       } else parts.silent.push({ gateway: gateway.name, pod: gateway.pod, why: whySilent(gateway, answer) });
     }
   }
-  for (const { name: gateway, pod, unable, hasEnded } of gateways) {
-    if (unable) parts[hasEnded ? 'ended' : 'silent'].push({ gateway, pod, why: unable });
+  for (const { name: gateway, pod, unable } of gateways) {
+    if (unable) parts.silent.push({ gateway, pod, why: unable });
   }
   return { parts, answers };
 }

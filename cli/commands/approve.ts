@@ -54,7 +54,7 @@ async function readForApproval(access: Access, gatewaySync: GatewaySync): Promis
   const { rollout } = gatewaySync.status ?? {};
   const { release } = (rollout && toApprove(rollout)) ?? {};
   const [details, stored] = await Promise.all([
-    readDetails(access, access.namespace, [gatewaySync]),
+    readDetails(access, access.namespace),
     release === undefined ? undefined : getRelease(access, release),
   ]);
   return { ...details, releases: stored && [storedReleaseOf(stored)] };

@@ -2,10 +2,10 @@ import { type Answer, INSPECTION } from '../../shared/api/inspection.ts';
 import { compileGlob } from '../../shared/domain/files/glob.ts';
 import { omit } from '../../shared/domain/text/objects.ts';
 import { type CaptureInput, captureFiles } from '../capture/capture-files.ts';
-import { CheckoutGit } from '../capture/checkout-git.ts';
 import { refusalText } from '../capture/refusals.ts';
 import { parsePointer } from '../capture/restore-values.ts';
 import { type Edit, WorkTree } from '../capture/work-tree.ts';
+import { CheckoutGit } from '../checkout/checkout-git.ts';
 import { askAgents } from '../client/inspect.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { readContent } from '../client/read-content.ts';
@@ -164,15 +164,14 @@ interface GatewayAnswer {
 
 /** Returns the answer of the only gateway. Throws `Problem`. */
 function answerIn({ view, answers }: Inspected, { gateway: name }: Args): GatewayAnswer {
-  for (const { gateway, why } of [...view.silent, ...view.ended]) throw new Problem(`${gateway}: ${why}`, 'TimedOut');
+  for (const { gateway, why } of view.silent) throw new Problem(`${gateway}: ${why}`, 'TimedOut');
   const answer = answers[0]?.answer;
   const found = view.answers[0];
   if (!answer || !found || answers.length > 1)
     throw new Problem(`several pods have the gateway ${name}: specify the name of one`, 'InvalidArguments');
   const { gateway, pod } = found;
   if (answer.problem !== undefined) throw new Problem(`${gateway}: ${answer.problem}`, 'NothingToShow');
-  if (answer.offersContent) return { answer, gateway, pod };
-  throw new Problem(`the agent of ${gateway} is too old for this command: recreate its pod`, 'NothingToShow');
+  return { answer, gateway, pod };
 }
 
 /** Returns the values for templates in mappings and patches. */
@@ -199,8 +198,7 @@ interface Part {
 async function ask({ access, gatewaySync }: Inspected, { args, host, pod, path, offset }: Part) {
   const question = { kind: 'content' as const, pods: [pod], path, offset };
   const onBusy = () => say('waiting for the query of another user to finish', host);
-  const onExit = host.onExit ?? (() => () => {});
-  const asking = { name: gatewaySync.metadata.name, question, timeoutMs: timeoutOf(args), onBusy, onExit };
+  const asking = { name: gatewaySync.metadata.name, question, timeoutMs: timeoutOf(args), onBusy };
   const answer = (await askAgents(access, asking)).get(pod);
   if (answer && answer !== 'unreadable') return answer;
   throw new Problem(`no response about ${path} in time: nothing was written, so try again`, 'TimedOut');

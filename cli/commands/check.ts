@@ -1,5 +1,6 @@
 import { formatFileMode } from '../../shared/domain/files/file-mode.ts';
 import { checkCheckout, type PlannedFile } from '../checkout/check-checkout.ts';
+import { CheckoutGit } from '../checkout/checkout-git.ts';
 import { readGatewaySync } from '../checkout/read-gateway-sync.ts';
 import { deliveredMode } from '../checkout/write-tree.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
@@ -27,7 +28,7 @@ export const check = makeCommand({
     },
   ],
   args: {
-    directory: { type: 'positional', required: true, description: 'Checkout of the repository: its root.' },
+    directory: { type: 'positional', required: true, description: 'Checkout of the repository, or a directory in it.' },
     file: {
       type: 'string',
       alias: 'f',
@@ -61,7 +62,7 @@ export const check = makeCommand({
     },
   },
   run: async ({ args, host }): Promise<ExitStatus> => {
-    const { directory, output, ref, profile = 'default', pod = 'gateway-0' } = args;
+    const { output, ref, profile = 'default', pod = 'gateway-0' } = args;
     const labels = readLabels(args.label);
     const gatewaySync = readGatewaySync(await readManifest(args.file, host));
     const gatewayName = args.gateway ?? labels.get('app.kubernetes.io/name') ?? pod;
@@ -69,9 +70,10 @@ export const check = makeCommand({
     if (ref === undefined && semver !== undefined) {
       say(`note: {{ .Ref }} is the range ${semver} here, but a tag on gateways. Specify the tag with --ref.`, host);
     }
+    const git = await CheckoutGit.find(args.directory, host.environment ?? {});
     const { namespace = 'default' } = gatewaySync.metadata;
     const { files, checked, problems, notes } = await checkCheckout(
-      { directory, gatewaySync, ref, output },
+      { git, gatewaySync, ref, output },
       { gatewayName, podName: pod, profile, namespace, labels },
     );
     for (const problem of problems) say(problem, host);

@@ -105,7 +105,7 @@ async function planCandidate(args: PlanArgs, host: Host): Promise<PlanOf> {
   if (candidate.kind === 'unavailable' || candidate.kind === 'pending')
     throw new Problem(`${addressOf(gatewaySync)} has no plan: ${candidate.says}`, 'NothingToShow');
   if (candidate.kind === 'settled') return { view: emptyPlan(gatewaySync, candidate), gatewaySync, details: {} };
-  const details = await readPatiently(deadline, () => readDetails(access, access.namespace, [gatewaySync]));
+  const details = await readPatiently(deadline, () => readDetails(access, access.namespace));
   const view = planOfPreview(gatewaySync, candidate.preview, details);
   explainGaps(view, { gatewaySync, details, host });
   const isLate = args.commit !== undefined && !isWaitOver(gatewaySync, args.commit);

@@ -40,7 +40,7 @@ export const status = makeCommand({
         `namespace ${namespace} not found (context ${access.context}): list them with kubectl get namespaces`,
         'NotFound',
       );
-    const details = await readDetails(access, namespace, found);
+    const details = await readDetails(access, namespace);
     const view = fleetView(found, details);
     if (format) host.print(drawData(args.name ? view.items[0] : view, format));
     else print(view, { host, namespace, one: args.name !== undefined });

@@ -115,9 +115,7 @@ async function waitForAll(access: Access, { name, asked, host, timeoutMs }: Wait
     const progress = judgeProgress(gatewaySync, asked, hub);
     if (isDue(known, gatewaySync, progress)) {
       const { resourceVersion } = gatewaySync.metadata;
-      const details = await readPatiently(started + timeoutMs, () =>
-        readDetails(access, access.namespace, [gatewaySync]),
-      );
+      const details = await readPatiently(started + timeoutMs, () => readDetails(access, access.namespace));
       known = { details, resourceVersion, at: performance.now() };
     }
     const view = resourceView(gatewaySync, known.details);

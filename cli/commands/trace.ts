@@ -44,7 +44,7 @@ export const trace = makeCommand({
     if (!args.last) await untilNext(access, args.name, { timeoutMs, host });
     const gatewaySync = await getGatewaySync(access, args.name);
     const events = await listEvents(access, gatewaySync);
-    const view = traceView(gatewaySync, events, await readDetails(access, access.namespace, [gatewaySync]));
+    const view = traceView(gatewaySync, events, await readDetails(access, access.namespace));
     if (!view) throw new Problem(`no delivery yet: see kubectl stoker status ${args.name}`, 'NothingToShow');
     host.print(format ? drawData(view, format) : `${drawTrace(view, host).join('\n')}\n`);
     return EXIT.ok;

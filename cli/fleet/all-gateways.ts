@@ -27,19 +27,12 @@ export function allGateways(
 
 interface Identity {
   metadata: Pick<PodIdentity['metadata'], 'name' | 'namespace' | 'labels' | 'annotations'>;
-  isWithoutSidecar?: boolean;
 }
 
-function podsIn({ metadata: { namespace, name }, status }: GatewaySync, pods: readonly PodIdentity[]): Identity[] {
-  const live = pods
+function podsIn({ metadata: { namespace, name } }: GatewaySync, pods: readonly PodIdentity[]): Identity[] {
+  return pods
     .filter(({ metadata }) => metadata.namespace === namespace && metadata.deletionTimestamp === undefined)
-    .filter(isGateway);
-  const ownerOf = ({ metadata }: PodIdentity) => metadata.annotations?.[POD_ANNOTATIONS.crName];
-  const named = live.filter((pod) => ownerOf(pod) === name);
-  const count = named.filter(({ isWithoutSidecar }) => isWithoutSidecar).length;
-  if (count >= (status?.gateways?.missingSidecar ?? 0)) return named;
-  // The controller counts pods without a name for the only resource of their namespace.
-  return [...named, ...live.filter((pod) => pod.isWithoutSidecar && ownerOf(pod) === undefined)];
+    .filter((pod) => isGateway(pod) && pod.metadata.annotations?.[POD_ANNOTATIONS.crName] === name);
 }
 
 /** Without permission to list pods, a pod is known from its report, which is deleted with it. */
@@ -51,7 +44,7 @@ const isGateway = ({ metadata: { annotations = {} } }: PodIdentity): boolean =>
   [POD_ANNOTATIONS.inject, POD_ANNOTATIONS.injected].some((key) => annotations[key] === 'true');
 
 function gatewayOf(
-  { metadata, isWithoutSidecar = false }: Identity,
+  { metadata }: Identity,
   report: SyncReportStatus | undefined,
   gatewaySync: GatewaySync,
 ): DiscoveredGateway {
@@ -64,13 +57,12 @@ function gatewayOf(
       }
     : { name: report?.gateway, profile: report?.profile };
   const { name = podName, profile } = given;
-  const { commit, time, duration, reason } = report ?? {};
-  const message = report?.message ?? (isWithoutSidecar ? missingMessage(gatewaySync) : undefined);
+  const { commit, time, duration, reason, message } = report ?? {};
   return withoutUndefined({
     name,
     namespace,
     podName,
-    syncStatus: isWithoutSidecar ? 'MissingSidecar' : stateOf(report, gatewaySync),
+    syncStatus: stateOf(report, gatewaySync),
     profile: profile || undefined,
     syncedCommit: commit,
     lastSyncTime: time,
@@ -79,10 +71,6 @@ function gatewayOf(
     message: message || undefined,
   });
 }
-
-/** Returns the message of the controller about a pod without a sidecar, which is the same for all of them. */
-const missingMessage = ({ status }: GatewaySync): string | undefined =>
-  status?.discoveredGateways?.find(({ syncStatus }) => syncStatus === 'MissingSidecar')?.message;
 
 /** Returns the state in a report, unless there is none, or it is about an earlier spec or an outdated commit. */
 function stateOf(

@@ -1,9 +1,6 @@
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { Beyond, GatewayKind } from './beyond.ts';
 
-/** Time between two lists of a kind that the caller isn't allowed to watch (s). */
-export const LIST_SECONDS = 10;
-
 /** Source of the gateways in a view, and so of all numbers about them, such as those of the waves. */
 export interface Basis {
   /** The reports of all gateways, or only the status of the GatewaySync. */
@@ -14,23 +11,17 @@ export interface Basis {
   total: number;
   /** Kinds that the caller isn't allowed to list. */
   denied?: GatewayKind[];
-  /** Kinds that the caller is allowed to list, but not to watch. */
-  unwatched?: readonly GatewayKind[];
   isLoading?: true;
 }
 
 /** Returns the source of a view. If pods aren't readable, reports are enough if there is one for each gateway. */
-export function basisOf(
-  { reports, pods, unwatched = [], isLoading }: Beyond,
-  counts: { shown: number; total: number },
-): Basis {
+export function basisOf({ reports, pods, isLoading }: Beyond, counts: { shown: number; total: number }): Basis {
   const hidden: GatewayKind[] = [...(reports ? [] : (['SyncReports'] as const)), ...(pods ? [] : (['pods'] as const))];
   const isWhole = reports !== undefined && (pods !== undefined || counts.shown >= counts.total);
   return withoutUndefined({
     from: isWhole ? ('reports' as const) : ('status' as const),
     ...counts,
     denied: hidden.length > 0 && !isLoading ? hidden : undefined,
-    unwatched: unwatched.length > 0 ? unwatched : undefined,
     isLoading: hidden.length > 0 && isLoading ? (true as const) : undefined,
   });
 }
@@ -40,14 +31,11 @@ export const isWhole = ({ from, shown, total }: Basis): boolean => from === 'rep
 
 /** Describes the source, and why it isn't complete. */
 export function basisWords(
-  { from, shown, total, denied = [], unwatched = [], isLoading }: Basis,
+  { from, shown, total, denied = [], isLoading }: Basis,
   format: (count: number) => string = String,
 ): string {
   const gateways = (count: number) => `${format(count)} ${count === 1 ? 'gateway' : 'gateways'}`;
-  const without = (verb: string, kinds: readonly GatewayKind[], effect = '') =>
-    kinds.length > 0 ? `; not allowed to ${verb} ${kinds.join(' and ')}${effect}` : '';
-  const effect = `, which the page lists about every ${LIST_SECONDS} s`;
-  const why = without('list', denied) + without('watch', unwatched, effect);
+  const why = denied.length > 0 ? `; not allowed to list ${denied.join(' and ')}` : '';
   if (from === 'reports') {
     const others = shown < total ? `; the status counts ${format(total)}` : '';
     return `the reports of ${shown < total || shown === 1 ? '' : 'all '}${gateways(shown)}${others}${why}`;

@@ -11,8 +11,6 @@ export interface Beyond {
   releases?: readonly StoredRelease[] | undefined;
   reports?: readonly GatewayReport[] | undefined;
   pods?: readonly PodIdentity[] | undefined;
-  /** Kinds that are listed from time to time, because the caller isn't allowed to watch them. */
-  unwatched?: readonly GatewayKind[];
   /** The undefined parts about gateways are still being read. */
   isLoading?: boolean;
 }

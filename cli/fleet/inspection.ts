@@ -3,68 +3,37 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { type Answer, INSPECTION, type InspectedChange, type LeftOut } from '../../shared/api/inspection.ts';
 import { formatFileMode } from '../../shared/domain/files/file-mode.ts';
 import { isFilePath } from '../../shared/domain/files/relative-path.ts';
-import { isAtLeast } from '../../shared/domain/git/version.ts';
 import { omit, withoutUndefined } from '../../shared/domain/text/objects.ts';
-import { type AgentPod, hasEnded, whyNotRunning } from './agent-state.ts';
+import { type AgentPod, whyNotRunning } from './agent-state.ts';
 import { type Beyond, reportsOf } from './beyond.ts';
 import { resourceView } from './fleet.ts';
 import type { GatewayView } from './gateway.ts';
 import { type FileChange, unifiedDiff } from './unified-diff.ts';
-
-/** Minimum agent version for queries about files. */
-const AGENT_KNOWS_INSPECTION = '0.1.0';
 
 /** A gateway, with a reason if it can't be queried. */
 export interface Askable extends Pick<GatewayView, 'name' | 'pod' | 'profile' | 'wave' | 'waitsFor'> {
   status: string;
   /** Reason why its agent can't respond. */
   unable?: string;
-  /** Its pod is completed, so it's no longer a gateway. */
-  hasEnded?: true;
 }
 
-/** Returns the known gateways of a resource: those in the status, and those with a report. */
+/** Returns the gateways of a resource that the views show. */
 export function askableGateways(
   gatewaySync: GatewaySync,
   beyond: Beyond,
   agentPods: ReadonlyMap<string, AgentPod> = new Map(),
 ): Askable[] {
-  const { name, namespace } = gatewaySync.metadata;
-  const reports = (beyond.reports ?? []).filter(
-    ({ metadata, status }) => metadata.namespace === namespace && status?.crName === name,
-  );
-  const reportOf = reportsOf(namespace, { reports, pods: beyond.pods });
-  const named = resourceView(gatewaySync, beyond).gateways;
-  const isNamed = new Set(named.map(({ pod }) => pod));
-  const pods = beyond.pods && new Set([...beyond.pods.map(({ metadata }) => metadata.name), ...agentPods.keys()]);
-  const others = reports.flatMap(({ metadata, status }): Askable[] =>
-    isNamed.has(metadata.name) || pods?.has(metadata.name) === false
-      ? []
-      : [
-          {
-            name: status?.gateway ?? metadata.name,
-            pod: metadata.name,
-            status: status?.state ?? 'Pending',
-            ...(status?.profile && { profile: status.profile }),
-          },
-        ],
-  );
-  return [...named, ...others].map((gateway) => {
+  const reportOf = reportsOf(gatewaySync.metadata.namespace, beyond);
+  return resourceView(gatewaySync, beyond).gateways.map((gateway) => {
     const pod = agentPods.get(gateway.pod) ?? {};
     const unable = whyNotRunning(pod) ?? whyUnable(reportOf({ podName: gateway.pod }), gateway);
-    if (!unable) return gateway;
-    return hasEnded(pod) ? { ...gateway, unable, hasEnded: true } : { ...gateway, unable };
+    return unable ? { ...gateway, unable } : gateway;
   });
 }
 
-function whyUnable(
-  report: { agentVersion?: string | undefined } | undefined,
-  { status, waitsFor }: Askable,
-): string | undefined {
+function whyUnable(report: unknown, { status, waitsFor }: Askable): string | undefined {
   if (status === 'MissingSidecar') return 'no sidecar: recreate the pod';
-  if (!report) return waitsFor ?? 'its agent has not reported yet';
-  if (isAtLeast(report.agentVersion, AGENT_KNOWS_INSPECTION)) return undefined;
-  return `its agent (version ${report.agentVersion ?? 'unknown'}) does not support queries: recreate the pod`;
+  return report ? undefined : (waitsFor ?? 'its agent has not reported yet');
 }
 
 /** The selected gateways, and whether they are a sample. */
@@ -100,15 +69,7 @@ export interface InspectionView {
   /** Number of gateways. */
   total: number;
   answers: AnswerView[];
-  silent: SilentGateway[];
-  /** Gateways with completed pods, which have no files to compare. */
-  ended: SilentGateway[];
-}
-
-interface SilentGateway {
-  gateway: string;
-  pod: string;
-  why: string;
+  silent: { gateway: string; pod: string; why: string }[];
 }
 
 export interface AnswerView {

@@ -4,12 +4,9 @@ import type { AnswerView, Askable, ChangeView, InspectionView } from './inspecti
 import { type Changes, type Fate, type GatewayInPlan, type PlanView, planView } from './plan-view.ts';
 import { changeText } from './plan-words.ts';
 
-/**
- * Creates the plan of a ref from the responses of agents, without completed pods. `waves` are the names of all waves, in
- * order.
- */
+/** Creates the plan of a ref from the responses of agents. `waves` are the names of all waves, in order. */
 export function planOfAnswers(
-  { namespace, name, ref, total, answers, silent, ended }: InspectionView,
+  { namespace, name, ref, total, answers, silent }: InspectionView,
   { gateways, waves }: { gateways: readonly Askable[]; waves: readonly string[] },
 ): PlanView {
   const known = new Map(gateways.map((gateway) => [gateway.pod, gateway]));
@@ -23,7 +20,7 @@ export function planOfAnswers(
     ...silent.map((each) => ({ gateway: placed(each), fate: { kind: 'silent' as const, why: each.why } })),
   ];
   const commit = answers.find((answer) => answer.commit)?.commit;
-  const sampledFrom = planned.length + ended.length < total ? total - ended.length : undefined;
+  const sampledFrom = planned.length < total ? total : undefined;
   const isPlaced = planned.every(({ gateway }) => gateway.wave !== undefined);
   return planView(
     withoutUndefined({ namespace, name, ref, commit, sampledFrom }),

@@ -1,8 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { FIRST_AGENT_WITH_PREVIEWS } from '../../shared/api/names.ts';
 import type { RolloutPreview, RolloutStatus } from '../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
-import { isAtLeast } from '../../shared/domain/git/version.ts';
 import { hasUnfinished, isInProgress, isOnRelease } from '../../shared/domain/rollout/releases.ts';
 import { isDigest } from '../../shared/domain/text/is-digest.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
@@ -113,13 +111,10 @@ function fateOf(
   if (skipped && !isPlanned) return { kind: 'skipped', why: skipped };
   if (!report) return { kind: 'silent', why: 'its agent has not reported yet' };
   if (report.commit === commit && report.revision === revision) return { kind: 'done' };
-  const { preview, agentVersion, unchangedAt, message } = report;
+  const { preview, unchangedAt, message } = report;
   // The controller ignores an invalid digest as well.
-  if (!isPlanned || !preview || !isDigest(preview.digest)) {
-    const isOld = !isAtLeast(agentVersion, FIRST_AGENT_WITH_PREVIEWS);
-    if (isOld) return { kind: 'silent', why: `its agent (version ${agentVersion ?? 'unknown'}) has no previews` };
+  if (!isPlanned || !preview || !isDigest(preview.digest))
     return { kind: 'silent', why: message ? `no preview yet: ${message}` : 'no preview yet' };
-  }
   if (rollout && !isOnRelease(report, rollout))
     return { kind: 'silent', why: `no valid preview: it has ${shortCommit(report.commit ?? '')}` };
   if (preview.failure)

@@ -3,7 +3,7 @@ import { REFRESHED_BY, REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { GIVEN_UP } from '../../shared/domain/rollout/releases.ts';
 import { syncRevision } from '../../shared/domain/rollout/sync-revision.ts';
-import type { Look, WavePicture } from '../terminal/bars.ts';
+import type { Look } from '../terminal/bars.ts';
 import { isWhole } from './basis.ts';
 import type { ResourceView } from './fleet.ts';
 import { byNeed, type GatewayView } from './gateway.ts';
@@ -102,20 +102,17 @@ export function missingIn({ gateways }: Pick<ResourceView, 'gateways'>): string[
     .map(({ name, status, waitsFor }) => `${name}: ${waitsFor ?? status}`);
 }
 
-/** A wave, with its gateways if they are known. */
-export type BarView = Omit<WaveView, 'state'> & Pick<WavePicture, 'mark'>;
-
 /** Returns the waves, or one bar with all gateways without a rollout. */
-export function barsIn(view: Pick<ResourceView, 'rollout' | 'gateways' | 'counts' | 'commit' | 'basis'>): BarView[] {
+export function barsIn(view: Pick<ResourceView, 'rollout' | 'gateways' | 'counts' | 'commit' | 'basis'>): WaveView[] {
   const { rollout, counts, commit, basis } = view;
-  if (rollout) return rollout.waves.map(({ state, ...wave }) => ({ ...wave, mark: state }));
+  if (rollout) return rollout.waves;
   const gateways = view.gateways.map((gateway) => ({
     name: gateway.name,
     pod: gateway.pod,
     look: lookOf(gateway, commit),
   }));
   const isDone = counts.synced === counts.total && gateways.every(({ look }) => look === 'new');
-  return [{ name: 'all', mark: isDone ? 'done' : 'underWay', ...(isWhole(basis) && { gateways }) }];
+  return [{ name: 'all', state: isDone ? 'done' : 'underWay', ...(isWhole(basis) && { gateways }) }];
 }
 
 function lookOf(gateway: GatewayView, commit: string | undefined): Look {

@@ -11,7 +11,7 @@ import type { ReportOf } from './beyond.ts';
 /** A wave, with its gateways in the order of admission if they are known. */
 export interface WaveView {
   name: string;
-  state: WavePicture['mark'];
+  state: WavePicture['state'];
   gateways?: { name: string; pod: string; look: Look }[];
 }
 
@@ -140,7 +140,7 @@ export function markOf(
   index: number,
   gateways: readonly { look: Look }[],
   rollout: RolloutStatus,
-): WavePicture['mark'] {
+): WavePicture['state'] {
   if (gateways.some(({ look }) => look === 'failed')) return 'failed';
   if (isBackwards(rollout)) return 'back';
   // Until its preview is over, no gateway has the commit.

@@ -6,7 +6,6 @@ import { isAgentPath } from '../../shared/domain/files/relative-path.ts';
 import { isCommitHash } from '../../shared/domain/git/check-ref-name.ts';
 import { dataMountOf } from '../../shared/domain/kubernetes/data-mount.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
-import { annotationsOf } from './annotations.ts';
 import { isConfigMapSidecar, type NamedRepository, readConfigMapSidecar } from './config-map-sidecar.ts';
 import { findForeignLeaks } from './find-passwords.ts';
 import { readGitRepo } from './git-repo-volume.ts';
@@ -45,7 +44,6 @@ export function migratePod(pod: Pod, named: NamedRepository | undefined): PodRes
   const others = sources.filter((each) => each !== chosen && !same.includes(each));
   stays.push(...others.map((each) => `${each.title} is unchanged: the sidecar supports one repository and one volume`));
   const gone = new Set([chosen, ...same].flatMap(({ containers }) => containers));
-  const stale = annotationsOf(gone, pod.metadata?.annotations);
   const next = rebuild(pod, chosen, gone);
   const fit = fitInto(next.spec, chosen);
   if (fit.kind === 'none') return { kind: 'unmoved', stays: [...stays, `${chosen.title} is unchanged: ${fit.why}`] };
@@ -57,9 +55,7 @@ export function migratePod(pod: Pod, named: NamedRepository | undefined): PodRes
   notes.lines.push(...chosen.notes.lines);
   noteTime(chosen, same, notes);
   notePod({ pod, chosen, root: fit.container, next }, notes);
-  if (stale.length > 0) notes.dropped(`annotations about removed containers: ${stale.join(', ')}`);
-  noteState(pod, stateDirectory, notes);
-  const podFor = (name: string): Pod => annotate(next, { name, volume: chosen.place.volume, stateDirectory, stale });
+  const podFor = (name: string): Pod => annotate(next, { name, volume: chosen.place.volume, stateDirectory });
   return {
     kind: 'moved',
     name: chosen.name,
@@ -176,14 +172,11 @@ interface Annotated {
   name: string;
   volume: string;
   stateDirectory: string | undefined;
-  /** Annotations to remove. */
-  stale: string[];
 }
 
-function annotate(pod: Pod, { name, volume, stateDirectory, stale }: Annotated): Pod {
-  const kept = Object.entries(pod.metadata?.annotations ?? {}).filter(([key]) => !stale.includes(key));
+function annotate(pod: Pod, { name, volume, stateDirectory }: Annotated): Pod {
   const annotations = {
-    ...Object.fromEntries(kept),
+    ...pod.metadata?.annotations,
     [POD_ANNOTATIONS.inject]: 'true',
     [POD_ANNOTATIONS.crName]: name,
     [POD_ANNOTATIONS.dataVolume]: volume,
@@ -191,15 +184,6 @@ function annotate(pod: Pod, { name, volume, stateDirectory, stale }: Annotated):
   };
   const { apiVersion, kind, metadata, ...rest } = pod;
   return { ...withoutUndefined({ apiVersion, kind }), metadata: { ...metadata, annotations }, ...rest };
-}
-
-/** Notes that the pod's own annotation is replaced: the link must lead to files that containers mount with it. */
-function noteState({ metadata }: Pod, stateDirectory: string | undefined, notes: Notes): void {
-  const own = metadata?.annotations?.[POD_ANNOTATIONS.stateDirectory];
-  if (own === undefined || stateDirectory === undefined || own === stateDirectory) return;
-  notes.todo(
-    `the annotation ${POD_ANNOTATIONS.stateDirectory} was ${own}, and is now ${stateDirectory}, which containers mount together with the link: if an agent has already used the volume, move the directory`,
-  );
 }
 
 /** Notes the paths of the files in the applications, which don't change. */

@@ -4,12 +4,12 @@ import { cut, pad, plain, widthOf } from './text.ts';
 /** State of a gateway: old commit, new but not yet verified, new with the same files, new and verified, or failed. */
 export type Look = 'old' | 'onItsWay' | 'unchanged' | 'new' | 'failed';
 
+/** A wave whose gateways may be unknown. */
 export interface WavePicture {
   name: string;
   /** `back`: its gateways are being or have been rolled back. */
-  mark: 'waiting' | 'underWay' | 'done' | 'failed' | 'back';
-  /** In the order of admission. */
-  gateways: { name: string; look: Look }[];
+  state: 'waiting' | 'underWay' | 'done' | 'failed' | 'back';
+  gateways?: readonly { look: Look }[];
 }
 
 /** Shapes have the same meaning as colours, for colour-blind users. */
@@ -21,7 +21,7 @@ export const LOOKS: Record<Look, { glyph: string; colour: Colour; meaning: strin
   failed: { glyph: '╳', colour: 'red', meaning: 'failed' },
 };
 
-export const MARKS: Record<WavePicture['mark'], { glyph: string; colour: Colour }> = {
+export const MARKS: Record<WavePicture['state'], { glyph: string; colour: Colour }> = {
   waiting: { glyph: ' ', colour: 'dim' },
   underWay: { glyph: '▶', colour: 'yellow' },
   done: { glyph: '✔', colour: 'green' },
@@ -38,22 +38,17 @@ export function drawLegend(ink: Ink, columns: number = LEGEND_WIDTH): string[] {
   return [parts.join('   ')];
 }
 
-/** A wave whose gateways may be unknown. */
-export interface CompactWave extends Pick<WavePicture, 'name' | 'mark'> {
-  gateways?: readonly { look: Look }[];
-}
-
 /** Draws a line per wave, with a shape per gateway up to the width. */
 export function drawWaves(
-  waves: readonly CompactWave[],
+  waves: readonly WavePicture[],
   { columns = 80, ink }: { columns: number | undefined; ink: Ink },
 ): string[] {
   const nameWidth = Math.min(Math.max(...waves.map(({ name }) => widthOf(name))), Math.floor(columns / 3));
-  return waves.map(({ name, mark, gateways }) => {
-    const { glyph, colour } = MARKS[mark];
+  return waves.map(({ name, state, gateways }) => {
+    const { glyph, colour } = MARKS[state];
     const start = `${ink(colour, glyph)} ${ink('bold', pad(cut(plain(name), nameWidth), nameWidth))}`;
     if (!gateways) return start.trimEnd();
-    const counts = countsOf(gateways, mark);
+    const counts = countsOf(gateways, state);
     const room = Math.max(1, columns - nameWidth - widthOf(counts) - 8);
     const shown = gateways.slice(0, gateways.length > room ? room - 1 : room);
     const bars = shown.map(({ look }) => ink(LOOKS[look].colour, LOOKS[look].glyph)).join('');
@@ -61,7 +56,7 @@ export function drawWaves(
   });
 }
 
-function countsOf(gateways: readonly { look: Look }[], mark: WavePicture['mark']): string {
+function countsOf(gateways: readonly { look: Look }[], state: WavePicture['state']): string {
   if (gateways.length === 0) return 'no gateway';
   const count = (look: Look) => gateways.filter((gateway) => gateway.look === look).length;
   const parts = [
@@ -69,6 +64,6 @@ function countsOf(gateways: readonly { look: Look }[], mark: WavePicture['mark']
     [count('onItsWay'), 'updating'],
   ] as const;
   const rest = parts.filter(([number]) => number > 0).map(([number, words]) => `, ${number} ${words}`);
-  if (mark === 'back') return `${count('old')}/${gateways.length} rolled back${rest.join('')}`;
+  if (state === 'back') return `${count('old')}/${gateways.length} rolled back${rest.join('')}`;
   return `${count('new') + count('unchanged')}/${gateways.length}${rest.join('')}`;
 }

@@ -15,8 +15,6 @@ export interface Host {
   openBrowser?: ((address: string) => void) | undefined;
   /** Waits until the user stops a long-running command. */
   untilEnded?: () => Promise<void>;
-  /** Registers a cleanup for an interrupt, and returns a function that unregisters it. */
-  onExit?: ((leave: () => Promise<void>) => () => void) | undefined;
   /** Path of the program. */
   program?: string | undefined;
   /** Value of `KUBECONFIG`. */

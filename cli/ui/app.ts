@@ -15,11 +15,9 @@ export interface AppOptions {
   /** Files of the page by name, including `index.html`. */
   assets: ReadonlyMap<string, Asset>;
   /** Cluster and namespace of the page. */
-  place: { context: string; server: string; namespace: string | undefined };
+  place: { context: string; namespace: string | undefined };
 }
 
-/** Maximum concurrent streams. A browser opens at most six connections to one host. */
-const MAX_STREAMS = 32;
 const MAX_BODY_BYTES = 4_096;
 /** Interval of pings that detect closed pages (ms). */
 const PING_MS = 15_000;
@@ -34,7 +32,6 @@ export function createApp({ door, board, desk, assets, place }: AppOptions): Req
         ? text(400, 'malformed request')
         : answer(500, { says: 'internal error' }),
   });
-  let streams = 0;
 
   app.use((event) => {
     const verdict = door.judge(knockOf(event));
@@ -51,16 +48,11 @@ export function createApp({ door, board, desk, assets, place }: AppOptions): Req
   app.get(`${door.base}page/:name`, ({ context }) => file(assets.get(context.params?.name ?? '')));
 
   app.get(`${door.base}events`, (event) => {
-    if (streams >= MAX_STREAMS) return text(503, 'too many open pages: close some');
     const { searchParams } = event.url;
     const namespace = searchParams.get('namespace');
     const name = searchParams.get('name');
     const ended = new AbortController();
-    streams += 1;
-    const leave = () => {
-      if (!ended.signal.aborted) streams -= 1;
-      ended.abort();
-    };
+    const leave = () => ended.abort();
     event.runtime?.node?.res?.once('close', leave);
     const signal = AbortSignal.any([ended.signal, door.session]);
     const updates = board.updates(namespace && name ? { namespace, name } : undefined, signal);

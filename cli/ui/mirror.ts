@@ -6,12 +6,7 @@ import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import type { SyncRelease } from '../../shared/api/sync-release.ts';
 import { type StoredRelease, storedReleaseOf } from '../../shared/domain/rollout/stored-release.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
-import {
-  type Change,
-  type Permission,
-  Reflector,
-  type ReflectorOptions,
-} from '../../shared/io/kubernetes/reflector.ts';
+import { type Change, Reflector, type ReflectorOptions } from '../../shared/io/kubernetes/reflector.ts';
 import {
   corePath,
   gatewaySyncPath,
@@ -20,17 +15,10 @@ import {
 } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Access } from '../client/connect.ts';
 import { attempt, isPassing } from '../client/explain.ts';
-import {
-  type GatewayReport,
-  gatewayReportOf,
-  hidesPods,
-  type PodIdentity,
-  podIdentityOf,
-} from '../client/gateway-objects.ts';
+import { type GatewayReport, gatewayReportOf, type PodIdentity, podIdentityOf } from '../client/gateway-objects.ts';
 import type { Problem } from '../client/problem.ts';
-import { listPodsWithoutSidecar, PODS_THAT_LIVE, RELEASES_PAGE } from '../client/read.ts';
+import { PODS_THAT_LIVE, RELEASES_PAGE } from '../client/read.ts';
 import { withCommands } from '../client/with-commands.ts';
-import { LIST_SECONDS } from '../fleet/basis.ts';
 import type { Beyond, GatewayKind } from '../fleet/beyond.ts';
 
 /** State of the connection to the cluster. */
@@ -62,12 +50,6 @@ const SLOW_RETRY_MS = 10_000;
 const FIRST_MS = 10_000;
 /** Delay before a retry after a denied request (ms), because permissions rarely change. */
 const FORBIDDEN_MS = 60_000;
-/** Time between lists without permission to watch (ms), and its random part, so that pages don't list at once. */
-const LIST_MS = LIST_SECONDS * 1_000;
-const JITTER = 0.25;
-
-/** Minimum time between searches for pods without a sidecar (ms). */
-const SEARCH_MS = 60_000;
 
 /** Failed watches are retried, and the page shows errors, so there is no log. */
 const silent = { debug() {}, info() {}, warn() {}, error() {} } as unknown as ReflectorOptions<never, never>['log'];
@@ -98,11 +80,9 @@ export class Mirror {
   readonly #releases = new Map<string, Map<string, StoredRelease>>();
   readonly #reports = new Map<string, Map<string, GatewayReport>>();
   readonly #pods = new Map<string, Map<string, PodIdentity>>();
-  #withoutSidecar: PodIdentity[] = [];
-  #searchedAt = Number.NEGATIVE_INFINITY;
   readonly #options: MirrorOptions;
   /** Permissions of the caller; a kind without one is still being read for the first time. */
-  readonly #permissions = new Map<Kind, Permission>();
+  readonly #permissions = new Map<Kind, boolean>();
   readonly #stopped = new AbortController();
 
   constructor(options: MirrorOptions) {
@@ -155,25 +135,19 @@ export class Mirror {
   beyond(namespace: string): Beyond {
     const kinds = ['SyncReports', 'pods'] as const;
     const partsOf = <T>(kind: Kind, objects: Map<string, Map<string, T>>) =>
-      (this.#permissions.get(kind) ?? 'none') === 'none' ? undefined : [...(objects.get(namespace)?.values() ?? [])];
-    const others = this.#withoutSidecar.filter(({ metadata }) => metadata.namespace === namespace);
+      this.#permissions.get(kind) ? [...(objects.get(namespace)?.values() ?? [])] : undefined;
     return {
       releases: partsOf('SyncReleases', this.#releases),
       reports: partsOf('SyncReports', this.#reports),
-      pods: partsOf('pods', this.#pods)?.concat(others),
-      unwatched: kinds.filter((kind) => this.#permissions.get(kind) === 'list'),
+      pods: partsOf('pods', this.#pods),
       isLoading: kinds.some((kind) => !this.#permissions.has(kind)),
     };
   }
 
-  /** Messages about data that the caller isn't allowed to read or to watch. */
+  /** Messages about data that the caller isn't allowed to list and watch. */
   get limits(): string[] {
-    return [...this.#permissions].flatMap(([kind, permission]) => {
-      if (permission === 'watch') return [];
-      return permission === 'list'
-        ? `not allowed to watch ${kind}: the page lists them about every ${LIST_SECONDS} s`
-        : `not allowed to list ${kind}: ${LIMITS[kind]}`;
-    });
+    const denied = [...this.#permissions].filter(([, isAllowed]) => !isAllowed);
+    return denied.map(([kind]) => `not allowed to list and watch ${kind}: ${LIMITS[kind]}`);
   }
 
   #watch<TRaw extends { metadata: ObjectMeta }, T>(
@@ -199,11 +173,11 @@ export class Mirror {
       retryAfterMs: (error) => {
         // The cluster doesn't have the CRD.
         if (isApiError(error, 404)) known.resolve();
-        if (!isApiError(error, 403)) return isShort(error) ? RETRY_MS : SLOW_RETRY_MS;
-        return this.#permissions.get(kind) === 'list' ? LIST_MS * (1 + JITTER * Math.random()) : FORBIDDEN_MS;
+        if (isApiError(error, 403)) return FORBIDDEN_MS;
+        return isShort(error) ? RETRY_MS : SLOW_RETRY_MS;
       },
-      onPermission: (permission) => {
-        this.#permissions.set(kind, permission);
+      onPermission: (isAllowed) => {
+        this.#permissions.set(kind, isAllowed);
         this.#onAccess();
         known.resolve();
       },
@@ -235,7 +209,6 @@ export class Mirror {
         await this.#probe();
         pauseMs = PROBE_MS;
         if (!before.isLive) this.#options.onNews();
-        await this.#search();
       } catch (error) {
         if (this.#stopped.signal.aborted) return;
         const { message: says, cause } = error as Problem;
@@ -244,18 +217,6 @@ export class Mirror {
         if (before.says !== says) this.#options.onNews();
       }
     }
-  }
-
-  /** Lists the pods without a sidecar while a status counts more of them than it lists. */
-  async #search(): Promise<void> {
-    const all = [...this.gatewaySyncs.values()].flatMap((each) => [...each.values()]);
-    const isNeeded = all.some(hidesPods);
-    if (!isNeeded && this.#withoutSidecar.length === 0) return;
-    if (isNeeded && performance.now() - this.#searchedAt < SEARCH_MS) return;
-    this.#searchedAt = performance.now();
-    const { access, namespace } = this.#options;
-    this.#withoutSidecar = isNeeded ? ((await listPodsWithoutSidecar(access, namespace)) ?? []) : [];
-    this.#onAccess();
   }
 
   async #sleep(ms: number): Promise<void> {

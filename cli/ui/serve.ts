@@ -59,8 +59,7 @@ export async function servePage({ access, namespace, port, now }: ServeOptions):
     let answer: RequestListener = (_, response) => void response.writeHead(503).end();
     const listening = await listenAt(port, (request, response) => answer(request, response));
     const door = new Door(`${HOST}:${listening.port}`);
-    const { context, server } = access;
-    const place = { context, server, namespace };
+    const place = { context: access.context, namespace };
     answer = createApp({ door, board, desk: new Desk(access, mirror), assets, place });
     return {
       address: door.address,

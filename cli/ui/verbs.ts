@@ -12,14 +12,6 @@ import { effectOfSync } from '../orders/sync.ts';
 export const VERBS = ['sync', 'approve', 'pause', 'resume', 'rollback', 'retry'] as const;
 export type Verb = (typeof VERBS)[number];
 
-/** A verb, and whether it is applicable. */
-export interface Offer {
-  verb: Verb;
-  canBegin: boolean;
-  /** Its effect, or the reason why it isn't applicable. */
-  says: string;
-}
-
 /** Returns the function that determines the effect of a verb; `to` is the name of a release, for `rollback`. */
 export function effectOfVerb(verb: Verb, to?: string | undefined): EffectOf {
   const effects: Record<Verb, EffectOf> = {
@@ -34,16 +26,15 @@ export function effectOfVerb(verb: Verb, to?: string | undefined): EffectOf {
   return effects[verb];
 }
 
-/** Returns the verbs for the current state of a GatewaySync. */
-export const offersOf = (gatewaySync: GatewaySync, { releases }: Pick<Beyond, 'releases'>): Offer[] =>
-  VERBS.map((verb) => offerOf(verb, gatewaySync, { releases }));
+/** Returns the verbs that are applicable to the current state of a GatewaySync. */
+export const offersOf = (gatewaySync: GatewaySync, { releases }: Pick<Beyond, 'releases'>): Verb[] =>
+  VERBS.filter((verb) => canBegin(verb, gatewaySync, { releases }));
 
-function offerOf(verb: Verb, gatewaySync: GatewaySync, beyond: Beyond): Offer {
+function canBegin(verb: Verb, gatewaySync: GatewaySync, beyond: Beyond): boolean {
   try {
-    const { kind, says } = effectOfVerb(verb)(gatewaySync, beyond);
-    return { verb, canBegin: kind !== 'done', says };
+    return effectOfVerb(verb)(gatewaySync, beyond).kind !== 'done';
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    return { verb, canBegin: false, says: error.message };
+    return false;
   }
 }

@@ -9,19 +9,19 @@ import type { GatewayView } from '../fleet/gateway.ts';
 import { approversIn, type HistoryView, historyView } from '../fleet/history.ts';
 import { planOfPreview } from '../fleet/plan.ts';
 import { type PlanSummary, summarizePlan } from '../fleet/plan-summary.ts';
-import { type BarView, barsIn } from '../fleet/sync-progress.ts';
-import { isBackwards } from '../fleet/waves.ts';
+import { barsIn } from '../fleet/sync-progress.ts';
+import { isBackwards, type WaveView } from '../fleet/waves.ts';
 import type { Look } from '../terminal/bars.ts';
 import { plain } from '../terminal/text.ts';
-import { type Offer, offersOf } from './verbs.ts';
+import { offersOf, type Verb } from './verbs.ts';
 
 /** Summary of a GatewaySync. */
 export interface Card
   extends Pick<
     ResourceView,
-    'namespace' | 'name' | 'state' | 'reason' | 'says' | 'ref' | 'commit' | 'backOn' | 'keeps' | 'counts'
+    'namespace' | 'name' | 'state' | 'says' | 'ref' | 'commit' | 'backOn' | 'keeps' | 'counts'
   > {
-  rollout?: Pick<NonNullable<ResourceView['rollout']>, 'phase' | 'summary'>;
+  rollout?: Pick<NonNullable<ResourceView['rollout']>, 'summary'>;
   /** Appearance of the gateways in the order of the waves; empty if there are too many to draw, or some are unknown. */
   looks: Look[];
   /** Number of gateways by appearance. */
@@ -34,7 +34,7 @@ type LookCounts = Partial<Record<Look, number>>;
 export interface Detail extends Omit<ResourceView, 'gateways' | 'rollout'> {
   rollout?: Omit<RolloutView, 'waves'>;
   /** The waves with the pods of their gateways, or one bar with all gateways without a rollout. */
-  bars: (Omit<BarView, 'gateways'> & { pods?: string[] })[];
+  bars: (Omit<WaveView, 'gateways'> & { pods?: string[] })[];
   /** Source of the gateways as a sentence. */
   basisSays: string;
   /** Reasons why gateways wait, or their problems, grouped. */
@@ -46,7 +46,8 @@ export interface Detail extends Omit<ResourceView, 'gateways' | 'rollout'> {
   history?: (HistoryView & { approvedBy: string })[];
   /** Releases are kept for rollbacks. */
   hasHistory: boolean;
-  offers: Offer[];
+  /** The applicable verbs. */
+  offers: Verb[];
   /** Plan of the commit that is previewed. */
   plan?: PlanSummary;
 }
@@ -75,7 +76,7 @@ const DIFFERENT = 20;
 /** Creates the card of a GatewaySync, without control characters. */
 export function cardOf(gatewaySync: GatewaySync, beyond: Beyond): Card {
   const view = resourceView(gatewaySync, beyond);
-  const { namespace, name, state, reason, says, ref, commit, backOn, keeps, counts, rollout } = view;
+  const { namespace, name, state, says, ref, commit, backOn, keeps, counts, rollout } = view;
   const looks = barsIn(view).flatMap(({ gateways = [] }) => gateways.map(({ look }) => look));
   const isWhole = looks.length > 0 && looks.length >= Math.min(counts.total, view.basis.shown);
   return plainly(
@@ -83,14 +84,13 @@ export function cardOf(gatewaySync: GatewaySync, beyond: Beyond): Card {
       namespace,
       name,
       state,
-      reason,
       says,
       counts,
       ref,
       commit,
       backOn,
       keeps,
-      rollout: rollout && { phase: rollout.phase, summary: rollout.summary },
+      rollout: rollout && { summary: rollout.summary },
       looks: isWhole && looks.length <= DOTS ? looks : [],
       lookCounts: isWhole ? countLooks(looks) : countsIn(gatewaySync),
     }),

@@ -128,9 +128,7 @@ export function drawResource(item: ResourceView, host: Host): string[] {
             (line, index) => `  ${ink('dim', (index === 0 ? label : '').padEnd(10))} ${line}`,
           ),
     ),
-    ...(rollout
-      ? ['', ...drawWaves(rollout.waves.map(waveOf), { columns: inner, ink }).map((line) => `  ${line}`)]
-      : []),
+    ...(rollout ? ['', ...drawWaves(rollout.waves, { columns: inner, ink }).map((line) => `  ${line}`)] : []),
     ...(rollout?.waves.some(({ gateways }) => gateways)
       ? ['', ...drawLegend(ink, inner).map((line) => `  ${line}`)]
       : []),
@@ -138,11 +136,6 @@ export function drawResource(item: ResourceView, host: Host): string[] {
     ...(hidden > 0 ? drawNote(`and ${hidden} more, which the status counts but does not list`, host) : []),
   ];
 }
-
-const waveOf = ({ state, ...wave }: NonNullable<ResourceView['rollout']>['waves'][number]) => ({
-  ...wave,
-  mark: state,
-});
 
 /** Draws a headline after a glyph. */
 export function lead(text: string, { glyph, columns }: { glyph: string; columns: number | undefined }): string[] {

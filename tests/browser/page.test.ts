@@ -237,7 +237,7 @@ suite('the page of kubectl stoker ui', { skip: skipWithoutChromium, concurrency:
     const page = await openNamespace(t, namespace, { kubeconfig: await viewerOf(namespace) });
     await page.getByRole('link', { name: 'plant' }).click();
     await page.locator('#history').getByText('SyncReleases').waitFor();
-    await page.getByRole('alert').getByText('not allowed to list SyncReleases').waitFor();
+    await page.getByRole('alert').getByText('not allowed to list and watch SyncReleases').waitFor();
   });
 
   test('shortens every commit, and copies the full one', async (t) => {

@@ -7,7 +7,7 @@ import { freePort } from '../../scripts/testbed/free-port.ts';
 import { startGuarded } from '../../scripts/testbed/guarded-process.ts';
 import { runCommand } from '../../scripts/testbed/run-command.ts';
 import { createGatewayPod } from '../integration/agent/support/gateway-pod.ts';
-import { label } from '../integration/cli/inspected-gateway.ts';
+import { makeKnown } from '../integration/cli/inspected-gateway.ts';
 import { shareGitServer } from '../support/git-server-for.ts';
 import { blocksOf } from '../support/markdown.ts';
 import { stokerIn } from '../support/stoker-in.ts';
@@ -60,7 +60,7 @@ test('the documented way of an edit in Node-RED into git changes no byte on the 
   await pod.settle(first);
   await pod.start();
   await pod.untilSynced(first);
-  await label(pod);
+  await makeKnown(pod);
   const clone = path.join(await temporaryDirectory(t, 'clone-'), 'clone');
   await runCommand('git', ['clone', '--quiet', repository.path, clone]);
   for (const [key, value] of [

@@ -28,10 +28,9 @@ const WORDS = {
  * @param {Rights} [rights]
  */
 export function drawVerbs(parent, { namespace, name, offers, rollout }, rights) {
-  const shown = offers.filter(({ canBegin }) => canBegin).map(({ verb }) => verb);
   const isAwaited = rollout?.phase === 'AwaitingApproval' || rollout?.nextCommit !== undefined;
   const hadFocus = parent.contains(document.activeElement);
-  keep(parent, shown, {
+  keep(parent, offers, {
     key: (verb) => verb,
     make: (verb) =>
       h('button', { type: 'button', onclick: () => openDialog({ verb, namespace, name }) }, WORDS[verb].label),
@@ -50,7 +49,7 @@ export function rightsWords({ namespace, offers }, rights) {
   if (!rights) return '';
   const { mayChange, mayApprove } = rights;
   const place = `in the namespace ${namespace}`;
-  const isApprovable = offers.some(({ verb, canBegin }) => verb === 'approve' && canBegin);
+  const isApprovable = offers.includes('approve');
   const approvers = isApprovable && !mayApprove ? `To approve releases, request the role …-approvers ${place}.` : '';
   if (mayChange) return approvers;
   const access = mayApprove ? 'You can only read and approve' : 'You have read-only access';

@@ -35,17 +35,17 @@ export function drawWaves(detail, gateways) {
  * @param {HTMLElement} element
  * @param {Detail['bars'][number] & { dots: Gateway[] | undefined, hasWaves: boolean }} wave
  */
-function drawWave(element, { name, mark, dots, hasWaves }) {
+function drawWave(element, { name, state, dots, hasWaves }) {
   const part = (/** @type {string} */ className) => /** @type {HTMLElement} */ (element.querySelector(className));
   const looks = countLooks(dots?.flatMap(({ look }) => look ?? []) ?? []);
   const isMany = dots !== undefined && dots.length > MANY;
-  const arrived = mark === 'back' ? (looks.old ?? 0) : (looks.new ?? 0) + (looks.unchanged ?? 0);
-  setAttribute(element, 'data-mark', mark);
+  const arrived = state === 'back' ? (looks.old ?? 0) : (looks.new ?? 0) + (looks.unchanged ?? 0);
+  setAttribute(element, 'data-mark', state);
   element.classList.toggle('many', isMany);
-  const isGoingBack = mark === 'back' && arrived < (dots?.length ?? 0);
-  setText(part('.mark'), hasWaves ? markWords(mark, isGoingBack) : '');
+  const isGoingBack = state === 'back' && arrived < (dots?.length ?? 0);
+  setText(part('.mark'), hasWaves ? markWords(state, isGoingBack) : '');
   setText(part('.share'), dots ? `${formatCount(arrived)}/${formatCount(dots.length)}` : '');
-  setText(part('.words'), dots ? wordsOfLooks(looks, mark === 'back') || 'no gateway' : 'gateways unknown');
+  setText(part('.words'), dots ? wordsOfLooks(looks, state === 'back') || 'no gateway' : 'gateways unknown');
   drawBar(part('.bar'), isMany ? looks : {});
   const group = part('.dots');
   group.classList.toggle('many', isMany);
@@ -59,12 +59,12 @@ function drawWave(element, { name, mark, dots, hasWaves }) {
       look,
       says: waitsFor && shortened(waitsFor),
     })),
-    { chosen: chosenPod(), mark },
+    { chosen: chosenPod(), mark: state },
   );
 }
 
-/** @param {string} mark @param {boolean} isGoingBack */
-const markWords = (mark, isGoingBack) => (isGoingBack ? 'rolling back' : (MARKS[mark] ?? ''));
+/** @param {string} state @param {boolean} isGoingBack */
+const markWords = (state, isGoingBack) => (isGoingBack ? 'rolling back' : (MARKS[state] ?? ''));
 
 /** @param {Gateway[]} dots */
 function urgentFirst(dots) {

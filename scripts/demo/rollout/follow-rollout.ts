@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { placeInWaves, waveViews } from '../../../cli/fleet/waves.ts';
-import { LOOKS, MARKS, type WavePicture } from '../../../cli/terminal/bars.ts';
+import { placeInWaves, type WaveView, waveViews } from '../../../cli/fleet/waves.ts';
+import { LOOKS, MARKS } from '../../../cli/terminal/bars.ts';
 import type { Ink } from '../../../cli/terminal/ink.ts';
 import { Screen } from '../../../cli/terminal/screen.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
@@ -8,10 +8,13 @@ import { until } from '../../testbed/until.ts';
 import { ink, isTerminal } from '../console.ts';
 import { podObjects } from './objects.ts';
 
+/** A wave whose gateways are known. */
+export type DrawnWave = Required<WaveView>;
+
 /** A rollout at one moment. */
 interface Picture {
   phase: string;
-  waves: WavePicture[];
+  waves: DrawnWave[];
   /** Summary as in `kubectl get`. */
   summary: string;
 }
@@ -53,7 +56,7 @@ function pictureOf(gatewaySync: GatewaySync | undefined, commit: string): Pictur
   const { rollout, discoveredGateways = [] } = gatewaySync.status ?? {};
   const placed = placeInWaves(gatewaySync, discoveredGateways, { labelsOf, reportOf: undefined });
   if (rollout?.commit !== commit || !placed) return undefined;
-  const waves = waveViews(rollout, placed).map(({ name, state: mark, gateways = [] }) => ({ name, mark, gateways }));
+  const waves = waveViews(rollout, placed).map(({ gateways = [], ...wave }) => ({ ...wave, gateways }));
   return { phase: rollout.phase, summary: rollout.summary, waves };
 }
 
@@ -62,12 +65,12 @@ const BAR = 6;
 /** Draws a frame: a line for each wave with a bar for each gateway, and a line with the time and the summary. */
 export function drawFrame({ atMs, picture: { waves, summary } }: Frame, ink: Ink): string[] {
   const nameWidth = Math.max(...waves.map(({ name }) => name.length));
-  const rows = waves.map(({ name, mark, gateways }) => {
+  const rows = waves.map(({ name, state, gateways }) => {
     const bars = gateways.map((gateway) => {
       const { glyph, colour } = LOOKS[gateway.look];
       return `${ink(colour, glyph.repeat(BAR))} ${ink('dim', gateway.name)}`;
     });
-    const { glyph, colour } = MARKS[mark];
+    const { glyph, colour } = MARKS[state];
     return `  ${ink(colour, glyph)} ${ink('bold', name.padEnd(nameWidth))}  ${bars.join('  ')}`;
   });
   return [...rows, ink('dim', `    ${secondsOf(atMs)}  ${summary}`)];

@@ -2,7 +2,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { effectOf } from '../../../cli/fleet/plan-words.ts';
-import { drawLegend, type WavePicture } from '../../../cli/terminal/bars.ts';
+import { drawLegend } from '../../../cli/terminal/bars.ts';
 import { inkFor } from '../../../cli/terminal/ink.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
@@ -14,7 +14,7 @@ import { BRANCH, NAMESPACE, RESOURCE } from '../objects.ts';
 import { type Cluster, type Gateway, type Stage, startGateway, startStage, stayUp } from '../start-stage.ts';
 import { postPush } from '../watch-delivery.ts';
 import { drawAnimation, type Scene } from './animation.ts';
-import { drawFrame, type Frame, followRollout } from './follow-rollout.ts';
+import { type DrawnWave, drawFrame, type Frame, followRollout } from './follow-rollout.ts';
 import { COMMITS, FILE, podObjects, rolloutObject, SOAK_SECONDS, WAVES, WITHOUT_PREVIEW } from './objects.ts';
 
 interface Running extends Stage {
@@ -139,7 +139,7 @@ async function showBad(running: Running): Promise<Bad> {
 const failedIn = ({ picture }: Frame): string[] =>
   gatewaysOf(picture.waves).flatMap(({ name, look }) => (look === 'failed' ? name : []));
 
-const gatewaysOf = (waves: WavePicture[]) => waves.flatMap(({ gateways }) => gateways);
+const gatewaysOf = (waves: DrawnWave[]) => waves.flatMap(({ gateways }) => gateways);
 
 /** Pushes a commit, and sends its webhook. */
 async function push(

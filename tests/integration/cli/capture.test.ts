@@ -4,13 +4,10 @@ import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
-import { INSPECTION, readQuestion, sealedAbout } from '../../../shared/api/inspection.ts';
-import { sealAnswer } from '../../../shared/io/inspection-answer.ts';
-import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { INSPECTION } from '../../../shared/api/inspection.ts';
 import { slow } from '../../support/depth.ts';
 import { shareGitServer } from '../../support/git-server-for.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { until } from '../../support/until.ts';
 import { annotationOf, arrange, type World } from './inspected-gateway.ts';
 
 const server = await shareGitServer();
@@ -60,25 +57,6 @@ suite('kubectl stoker capture', () => {
 
     const again = await capture('--new', '--path', 'etc/*.txt', '--path', 'etc/picture.bin');
     assert.deepEqual([again.status, again.output], [1, ''], again.notes);
-  });
-
-  test('tells at once that an agent is too old for it', slow, async (t) => {
-    const world = await arrange(t, server, 'capture-old');
-    const { capture } = await cloneOf(t, world);
-    const { pod, agent, commit } = world;
-    await agent.stop();
-    const asked = capture('--timeout', '4m');
-    const question =
-      (await until(async () => readQuestion(await annotationOf(pod)), { describe: 'a question' })) ?? assert.fail();
-    const about = sealedAbout({ namespace: pod.namespace, crName: 'gw', pod: 'gateway-0', id: question.id });
-    // An answer of an agent that doesn't know the other kind.
-    const sealed = await sealAnswer({ ref: 'main', commit, changes: [], more: 0 }, { to: question.key, about });
-    await pod.client.mergePatch(syncReportPath(pod.namespace, 'gateway-0'), {
-      status: { inspection: { id: question.id, sealed } },
-    });
-    const { status, notes } = await asked;
-    assert.equal(status, 1);
-    assert.match(notes, /the agent of gateway-0 is too old/);
   });
 
   test('needs a clone of the commit, a gateway, and a branch for a commit', slow, async (t) => {

@@ -11,7 +11,7 @@ import { shareGitServer } from '../../support/git-server-for.ts';
 import { stokerIn } from '../../support/stoker-in.ts';
 import { createGatewayPod } from '../agent/support/gateway-pod.ts';
 import { playRollout } from '../agent/support/play-rollout.ts';
-import { applyPatch, arrange, label, spec } from './inspected-gateway.ts';
+import { applyPatch, arrange, makeKnown, spec } from './inspected-gateway.ts';
 
 /** A report without its time. */
 const saidIn = ({ status }: SyncReport) => ({ ...status, reportedAt: undefined });
@@ -80,7 +80,6 @@ suite('kubectl stoker diff and drift', () => {
     const first = await repository.commit({ files: { 'config/a.txt': '1\n' } });
     const second = await repository.commit({ files: { 'config/a.txt': '2\n' } });
     const pod = await createGatewayPod(t);
-    await label(pod);
     const play = playRollout(pod);
     const waves = [{ name: 'canary', selector: { matchLabels: { tier: 'canary' } } }];
     await pod.setSpec(repository.url, { rollout: { waves } });
@@ -93,6 +92,7 @@ suite('kubectl stoker diff and drift', () => {
     const refs = () => runCommand('git', [`--git-dir=${pod.repo}`, 'for-each-ref']);
     const refsBefore = await refs();
 
+    await makeKnown(pod);
     const stoker = await stokerIn(pod.namespace);
     const { status, output, notes } = await stoker(['diff', 'gw', '--ref', second]);
     assert.equal(status, 2, notes);

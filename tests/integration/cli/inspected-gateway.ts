@@ -7,6 +7,8 @@ import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { AGENT_LABEL, INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { patchStatus } from '../../support/gateway-syncs.ts';
+import { gatewayCountsOf } from '../../support/objects.ts';
 import type { Program, ProgramOptions } from '../../support/program.ts';
 import type { CliResult } from '../../support/run-cli.ts';
 import { stokerIn } from '../../support/stoker-in.ts';
@@ -45,9 +47,13 @@ export interface World {
   write: (file: string, content: string | Buffer) => Promise<void>;
 }
 
-/** As in an injected sidecar. */
-export const label = ({ client, namespace }: GatewayPod) =>
-  client.mergePatch(corePath('pods', namespace, 'gateway-0'), { metadata: { labels: { [AGENT_LABEL]: 'true' } } });
+/** Labels the pod as the injector does, and lists it in the status as the controller does. */
+export async function makeKnown({ client, namespace }: GatewayPod): Promise<void> {
+  const name = 'gateway-0';
+  await client.mergePatch(corePath('pods', namespace, name), { metadata: { labels: { [AGENT_LABEL]: 'true' } } });
+  const discoveredGateways = [{ name, namespace, podName: name, syncStatus: 'Synced', profile: 'default' }];
+  await patchStatus({ namespace, name: 'gw' }, { discoveredGateways, gateways: gatewayCountsOf({ total: 1 }) });
+}
 
 export async function arrange(
   t: TestContext,
@@ -58,7 +64,7 @@ export async function arrange(
   const repository = await server.createRepository(name);
   const commit = await repository.commit({ files: FILES });
   const { pod, agent } = await startSyncedPod(t, { repo: repository.url, commit, spec: spec(), ...options });
-  await label(pod);
+  await makeKnown(pod);
   const stoker = await stokerIn(pod.namespace);
   return {
     repository,

@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { suite, type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { suite, test } from 'node:test';
 import { connect } from '../../../cli/client/connect.ts';
 import { askAgents } from '../../../cli/client/inspect.ts';
 import { type Question, sealedAbout } from '../../../shared/api/inspection.ts';
@@ -15,7 +12,6 @@ import { drawKeys, type QuestionKeys } from '../../../shared/io/sealed-box.ts';
 import { connectCluster } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
 import { shareGitServer } from '../../support/git-server-for.ts';
-import { until } from '../../support/until.ts';
 import type { GatewayPod } from '../agent/support/gateway-pod.ts';
 import { annotationOf, arrange, type World } from './inspected-gateway.ts';
 
@@ -85,92 +81,26 @@ suite('the answer to a query', () => {
     await pod.untilReport('no answer any more', ({ status }) => status?.inspection === undefined);
   });
 
-  /** Queries an agent that doesn't respond, in a separate process. */
-  async function askInVain(t: TestContext, pod: GatewayPod) {
+  test('is no longer requested after a timeout, and after a write whose response is lost', async (t) => {
+    const { pod } = await arrange(t, server, 'withdrawn');
     const { kubeconfig } = await connectCluster();
-    const line = ['drift', 'gw', '-n', pod.namespace, '--kubeconfig', kubeconfig];
-    const cli = spawn(process.execPath, ['cli/main.ts', ...line], { stdio: 'ignore' });
-    t.after(() => cli.kill('SIGKILL'));
-    const ended = once(cli, 'exit');
-    await until(() => annotationOf(pod), { describe: 'the question' });
-    return { cli, ended };
-  }
-
-  test("isn't waited for after several interrupts", slow, async (t) => {
-    const { pod, agent } = await arrange(t, server, 'interrupted-again');
-    await agent.stop();
-    const { cli, ended } = await askInVain(t, pod);
-    // A signal before the previous one was handled isn't a second one.
-    for (let n = 0; n < 4; n += 1) {
-      cli.kill('SIGINT');
-      await sleep(1);
-    }
-    assert.deepEqual(await ended, [130, null]);
+    const access = connect({ kubeconfig, namespace: pod.namespace }, {});
+    const question = { kind: 'drift' as const, pods: ['missing-0'] };
+    const ask = () => askAgents(access, { name: 'gw', question, timeoutMs: 1, onBusy: () => {} });
+    assert.equal((await ask()).size, 0);
     assert.equal(await annotationOf(pod), undefined);
-  });
 
-  /** Queries an agent that doesn't exist, in this process, until a timeout or an interrupt. */
-  async function interruptible({ namespace }: GatewayPod) {
-    const { kubeconfig } = await connectCluster();
-    const access = connect({ kubeconfig, namespace }, {});
-    const ask = (timeoutMs: number) => {
-      let interrupt = (): Promise<void> => assert.fail('nothing to do before the exit');
-      const onExit = (leave: () => Promise<void>) => {
-        interrupt = leave;
-        return () => {};
-      };
-      const question = { kind: 'drift' as const, pods: ['missing-0'] };
-      const asking = { name: 'gw', question, timeoutMs, onBusy: () => {}, onExit };
-      return { asked: askAgents(access, asking), interrupt: () => interrupt() };
-    };
-    return { access, ask };
-  }
-
-  test("isn't waited for after an interrupt before the API server has answered", async (t) => {
-    const { pod } = await arrange(t, server, 'interrupted-early');
-    const { access, ask } = await interruptible(pod);
-    const answering = Promise.withResolvers<void>();
     const request = access.client.request.bind(access.client);
+    let written: string | undefined;
     access.client.request = async <T>(call: ApiRequest): Promise<T> => {
       const answer = await request<T>(call);
-      if (call.method === 'PATCH') await answering.promise;
-      return answer;
+      if (call.contentType !== MERGE_PATCH) return answer;
+      written = await annotationOf(pod);
+      throw new Error('lost');
     };
-    const { asked, interrupt } = ask(1);
-    await until(() => annotationOf(pod), { describe: 'the question' });
-    const left = interrupt();
-    answering.resolve();
-    await left;
+    await assert.rejects(ask());
+    assert.ok(written);
     assert.equal(await annotationOf(pod), undefined);
-    await asked;
-  });
-
-  test("isn't requested again after an interrupt while another user writes the resource", slow, async (t) => {
-    const { pod } = await arrange(t, server, 'interrupted-conflict');
-    const { access, ask } = await interruptible(pod);
-    const interrupted = Promise.withResolvers<void>();
-    let writes = 0;
-    const request = access.client.request.bind(access.client);
-    access.client.request = async <T>(call: ApiRequest): Promise<T> => {
-      const isQuery = call.contentType === MERGE_PATCH;
-      if (isQuery) {
-        writes += 1;
-        const labels = { written: `${writes}` };
-        if (writes === 1) await pod.client.mergePatch(gatewaySyncPath(pod.namespace, 'gw'), { metadata: { labels } });
-      }
-      try {
-        return await request<T>(call);
-      } finally {
-        if (isQuery) await interrupted.promise;
-      }
-    };
-    const { asked, interrupt } = ask(5_000);
-    await until(() => writes, { describe: 'a write that conflicts', accept: (count) => count === 1 });
-    const left = interrupt();
-    interrupted.resolve();
-    await left;
-    await assert.rejects(asked);
-    assert.deepEqual([writes, await annotationOf(pod)], [1, undefined]);
   });
 });
 

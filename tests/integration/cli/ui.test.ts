@@ -4,12 +4,10 @@ import { suite, type TestContext, test } from 'node:test';
 import type { Update } from '../../../cli/ui/board.ts';
 import type { Proposal } from '../../../cli/ui/desk.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
-import { gatewaySyncPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { slow } from '../../support/depth.ts';
-import { injectedPod, report } from '../../support/gateway-pods.ts';
-import { applyGatewaySync, patchResource, patchStatus, untilGatewaySync } from '../../support/gateway-syncs.ts';
-import { gatewayCountsOf } from '../../support/objects.ts';
+import { applyGatewaySync, patchResource, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { permit } from '../../support/permit.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startUi, type Ui } from '../../support/start-ui.ts';
@@ -162,26 +160,18 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     }
   });
 
-  test('lists again and again for users who can list and not watch, and says so', slow, async (t) => {
-    const { namespace } = await arrange(t, 'plant');
-    const gateways = { ...gatewayCountsOf({ total: 1 }), summary: '0/1 synced' };
-    await patchStatus({ namespace, name: 'plant' }, { gateways });
-    const viewer = await viewerOf(namespace, ['syncreports'], ['get', 'list']);
-    const entered = await enter(await startUi(t, viewer));
-    const open = `?namespace=${namespace}&name=plant`;
-    const isLimited = ({ limits }: Pick<Update, 'limits'>) => limits.some((limit) => limit.includes(' SyncReports:'));
-    await untilUpdate(entered, isLimited, open);
-    await apply(injectedPod(namespace, 'till-1', 'plant'));
-    await report({ namespace, name: 'till-1' }, { crName: 'plant', gateway: 'till-1', state: 'Error', message: 'no' });
-    const shows = (update: Update) => update.gateways?.changed.some(({ pod }) => pod === 'till-1');
-    const { detail, limits } = await untilUpdate(entered, (update) => shows(update) === true, open);
-    assert.match(detail?.basisSays ?? '', / pods; .* SyncReports/);
-    assert.ok(isLimited({ limits }), limits.join('; '));
-    await callApi({ method: 'DELETE', path: syncReportPath(namespace, 'till-1') });
-    await untilUpdate(entered, (update) => update.detail?.basis.shown === 0, open);
-    await applyGatewaySync({ namespace, name: 'shop' }, { repo: 'https://git.example/x' });
-    await untilUpdate(entered, ({ cards }) => cards.some(({ name }) => name === 'shop'));
-  });
+  test(
+    'shows the status alone to users who can list and not watch, and names the missing permission',
+    slow,
+    async (t) => {
+      const { namespace } = await arrange(t, 'plant');
+      const viewer = await viewerOf(namespace, ['syncreports'], ['get', 'list']);
+      const entered = await enter(await startUi(t, viewer));
+      const isLimited = ({ limits }: Update) => limits.some((limit) => limit.includes(' SyncReports:'));
+      const { detail } = await untilUpdate(entered, isLimited, `?namespace=${namespace}&name=plant`);
+      assert.equal(detail?.basis.from, 'status');
+    },
+  );
 
   test(
     'shows and counts one namespace to users with access to it only, and names the missing permission',
@@ -270,8 +260,7 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     const alice = await pageFor('alice');
     assert.deepEqual(alice.rights, { mayChange: false, mayApprove: true });
     const open = `?namespace=${namespace}&name=app`;
-    const canApprove = ({ detail }: Update) =>
-      detail?.offers.some(({ verb, canBegin }) => verb === 'approve' && canBegin) === true;
+    const canApprove = ({ detail }: Update) => detail?.offers.includes('approve') === true;
     await untilUpdate(alice, canApprove, open);
     const approved = untilUpdate(alice, ({ detail }) => detail?.history?.[0]?.approvedBy === 'alice', open);
     const proposal = (await alice.post('plan', wish)).body;

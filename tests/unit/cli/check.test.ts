@@ -176,14 +176,14 @@ suite('kubectl stoker check', () => {
     assert.match(notes, /^note: defaults\.checks\[0\]\.files: \*\*\/\*\.toml .*\n3 .*\b0\b.*\n$/);
   });
 
-  test('needs the root of the repository', async (t) => {
+  test('checks the whole checkout, from any directory in it', async (t) => {
     const { checkout } = await startRepository(t);
     const manifest = { kind: 'GatewaySync', metadata: { name: 'gw' } };
     const sync = { profiles: { default: profile } };
     const text = JSON.stringify({ ...manifest, spec: { git: { repo: 'https://git.example.com/a', ref: 'x' }, sync } });
     const input = async () => text;
-    const { notes } = await runCli(['check', '-f', '-', path.join(checkout, 'sites/edge')], { input });
-    assert.match(notes, /^error: .*\/sites\/edge .* sites\/edge\/ .*\n/);
+    const words = ['check', '-f', '-', '--gateway', 'edge', path.join(checkout, 'sites/edge')];
+    assert.match((await runCli(words, { input })).notes, /^3 /);
   });
 
   test('takes the tag that a range chooses, for {{ .Ref }}', async (t) => {

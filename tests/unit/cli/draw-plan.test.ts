@@ -266,7 +266,7 @@ suite('the Markdown of a plan', () => {
       const { gatewaySync, beyond } = planned([{ name: 'a', report }], { spec: sync('etc') });
       const changes: ChangeView = { kind: 'delete', path: 'sites/secret/a', reason: 'NoLongerMapped' };
       const answers = [{ gateway: 'a', pod: 'a', commit: NEW, changes: [changes], more: 0 }];
-      const asked = { namespace: 'gateways', name: 'plant', kind: 'diff' as const, total: 1, silent: [], ended: [] };
+      const asked = { namespace: 'gateways', name: 'plant', kind: 'diff' as const, total: 1, silent: [] };
       const view = planOfAnswers({ ...asked, answers }, { gateways: [], waves: [] });
       const text = drawPlanMarkdown(withoutValues(view, gatewaySync, beyond));
       assert.equal(text.includes('secret'), isShown, JSON.stringify(report));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { gatewayReportOf, hidesPods, podIdentityOf } from '../../../cli/client/gateway-objects.ts';
+import { gatewayReportOf, podIdentityOf } from '../../../cli/client/gateway-objects.ts';
 import { basisWords } from '../../../cli/fleet/basis.ts';
 import type { Beyond } from '../../../cli/fleet/beyond.ts';
 import { fleetView, resourceView } from '../../../cli/fleet/fleet.ts';
@@ -309,7 +309,7 @@ suite('a fleet with more gateways than fit into a status', () => {
     assert.ok(view?.waves.every((wave) => wave.gateways?.every(({ look }) => look === 'new')));
     const { rollout: _, ...atOnce } = status;
     const [bar] = barsIn(resourceView(gatewaySync(atOnce), beyond));
-    assert.deepEqual([bar?.mark, bar?.gateways?.length], ['done', total]);
+    assert.deepEqual([bar?.state, bar?.gateways?.length], ['done', total]);
   });
 
   test('has no numbers if some of it is unknown', () => {
@@ -378,35 +378,6 @@ suite('a fleet with more gateways than fit into a status', () => {
     assert.equal(states({ podUID: 'another' }), 'Pending store-007 default');
     const { rollout: _, ...atOnce } = status;
     assert.equal(states({ commit: OLD }, { ...atOnce, rollout: undefined as never }), 'Skewed store-007 default');
-  });
-
-  test('includes the pods without a sidecar that the status counts', () => {
-    const gateways = { ...status.gateways, total: total + 2, missingSidecar: 3 };
-    const message = 'delete the pod';
-    const [first, ...others] = status.discoveredGateways;
-    const listed = [{ ...first, syncStatus: 'MissingSidecar' as const, message } as DiscoveredGateway, ...others];
-    const bare = ['named', 'unnamed', 'foreign'].map((name) => {
-      const owner = { named: 'plant', foreign: 'shop' }[name];
-      const annotations = { 'sync.io/inject': 'true', ...(owner && { 'sync.io/cr-name': owner }) };
-      return podIdentityOf({ metadata: { name, namespace: 'gateways', uid: 'u', labels: {}, annotations } });
-    });
-    const viewOf = (missingSidecar: number) => {
-      const changes = { ...status, discoveredGateways: listed, gateways: { ...gateways, missingSidecar } };
-      const given = gatewaySync(changes);
-      const { gateways: found } = resourceView(given, { reports: [], pods: [...(podsOf(names) ?? []), ...bare] });
-      return found
-        .filter(({ status: state }) => state === 'MissingSidecar')
-        .map(({ pod, waitsFor }) => [pod, waitsFor]);
-    };
-    const first3 = [
-      ['named', message],
-      [first?.podName, message],
-    ];
-    assert.deepEqual(viewOf(3), [...first3, ['unnamed', message]]);
-    assert.deepEqual(viewOf(1), first3, 'the namespace has several resources');
-    const hides = (changes: object) =>
-      hidesPods(gatewaySync({ gateways: { ...gateways, ...changes }, discoveredGateways: listed }));
-    assert.deepEqual([hides({}), hides({ missingSidecar: 1 })], [true, false]);
   });
 });
 

@@ -143,8 +143,6 @@ suite('the plan of a preview', () => {
     ['previewed another commit', { name: 'a', report: {}, preview: { commit: OLD } }, /preview/],
     ['made its preview from a commit that it should not have', foreign, /preview.* cccccccc$/],
     ['previewed another revision', { name: 'a', report: {}, preview: { revision: 'x' } }, /preview/],
-    ['is older than previews', { name: 'a', report: { agentVersion: '0.0.9' } }, /\b0\.0\.9\b/],
-    ['names no version', { name: 'a', report: { agentVersion: undefined } }, /version unknown/],
   ];
   for (const [what, gateway, fact] of silent) {
     test(`counts a gateway as changed if it ${what}`, () => {
@@ -454,7 +452,7 @@ suite('the release to plan', () => {
 });
 
 suite('the plan of a ref', () => {
-  const none = { answers: [], silent: [], ended: [] };
+  const none = { answers: [], silent: [] };
   const view: InspectionView = { namespace: 'gateways', name: 'plant', kind: 'diff', ref: 'next', total: 9, ...none };
   const modified = { kind: 'modify', reason: 'ContentChanged' } as const;
   const change = (path: string, diff = ''): ChangeView => ({ ...modified, path, source: path, diff });
@@ -491,14 +489,10 @@ suite('the plan of a ref', () => {
     assert.deepEqual(others, ['no label', 'no response', ['d']]);
   });
 
-  test('groups identical contents from different sources, and omits completed pods', () => {
+  test('groups identical contents from different sources', () => {
     const own = (pod: string, more: object = {}) =>
       answer(pod, [{ ...change('x', '+1'), source: `sites/${pod}/x`, ...more }]);
-    const ended = [{ gateway: 'job', pod: 'job', why: 'completed' }];
-    const plan = planOfAnswers(
-      { ...view, total: 3, answers: [own('a'), own('b')], ended },
-      { gateways: [], waves: [] },
-    );
+    const plan = planOfAnswers({ ...view, total: 2, answers: [own('a'), own('b')] }, { gateways: [], waves: [] });
     assert.deepEqual([plan.groups.length, plan.counts.gateways, plan.sampledFrom], [1, 2, undefined]);
     const unknown = { diff: undefined };
     const apart = { ...view, answers: [own('a', unknown), own('b', unknown)] };

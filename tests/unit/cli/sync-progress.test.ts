@@ -179,12 +179,12 @@ suite('the gateways of a request', () => {
     ];
     const [bar] = barsIn(resourceView(fleet(...gateways), {}));
     const looks = bar?.gateways?.map(({ name, pod, look }) => `${name} ${pod} ${look}`);
-    assert.deepEqual([bar?.name, bar?.mark], ['all', 'underWay']);
+    assert.deepEqual([bar?.name, bar?.state], ['all', 'underWay']);
     assert.deepEqual(looks, [
       ...['new new-0 new', 'other other-0 onItsWay', 'Error Error-0 failed', 'MissingSidecar MissingSidecar-0 failed'],
       ...['Paused Paused-0 old', 'DryRun DryRun-0 old', 'Pending Pending-0 onItsWay', 'Skewed Skewed-0 onItsWay'],
     ]);
-    assert.equal(barsIn(resourceView(fleet(gateways[0] ?? {}), {}))[0]?.mark, 'done');
+    assert.equal(barsIn(resourceView(fleet(gateways[0] ?? {}), {}))[0]?.state, 'done');
   });
 
   test("are listed with their obstacle if they don't have the commit", () => {
@@ -204,8 +204,8 @@ suite('the gateways of a request', () => {
     const admission = ['canary', 'rest'].map((wave) => ({ wave, members: 'all', admitted: '' }));
     const rollout = { phase: 'Progressing', wave: 'rest', commit: COMMIT, plan: 'other', admission };
     assert.deepEqual(barsIn(resourceView(gatewaySync({ rollout } as never), {})), [
-      { name: 'canary', mark: 'done' },
-      { name: 'rest', mark: 'underWay' },
+      { name: 'canary', state: 'done' },
+      { name: 'rest', state: 'underWay' },
     ]);
   });
 

@@ -129,11 +129,11 @@ test('an age is in the most useful unit', () => {
 suite('the waves of a rollout', () => {
   const gateways = (...looks: Look[]) => looks.map((look) => ({ look }));
   const waves = [
-    { name: 'canary', mark: 'done' as const, gateways: gateways('new', 'new') },
-    { name: 'b', mark: 'underWay' as const, gateways: gateways('old', 'onItsWay', 'new', 'failed') },
-    { name: 'c', mark: 'failed' as const, gateways: [] },
-    { name: 'd', mark: 'waiting' as const },
-    { name: 'e', mark: 'back' as const, gateways: gateways('old', 'onItsWay', 'old') },
+    { name: 'canary', state: 'done' as const, gateways: gateways('new', 'new') },
+    { name: 'b', state: 'underWay' as const, gateways: gateways('old', 'onItsWay', 'new', 'failed') },
+    { name: 'c', state: 'failed' as const, gateways: [] },
+    { name: 'd', state: 'waiting' as const },
+    { name: 'e', state: 'back' as const, gateways: gateways('old', 'onItsWay', 'old') },
   ];
 
   test('are drawn with a shape for each gateway', () => {
@@ -155,12 +155,12 @@ suite('the waves of a rollout', () => {
 
   test('are truncated to the terminal', () => {
     const many = (count: number) => [
-      { name: 'w', mark: 'done' as const, gateways: gateways(...Array<Look>(count).fill('new')) },
+      { name: 'w', state: 'done' as const, gateways: gateways(...Array<Look>(count).fill('new')) },
     ];
     const [fits, more] = [6, 7].map((count) => drawWaves(many(count), { columns: 18, ink })[0]);
     assert.equal(fits, '✔ w  ██████  6/6');
     assert.equal(more, '✔ w  █████…  7/7');
-    const [long] = drawWaves([{ name: 'a-long-name', mark: 'waiting', gateways: [] }], { columns: 30, ink });
+    const [long] = drawWaves([{ name: 'a-long-name', state: 'waiting', gateways: [] }], { columns: 30, ink });
     assert.equal(long, '  a-long-na…    no gateway');
   });
 });

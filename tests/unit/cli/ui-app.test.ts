@@ -13,8 +13,14 @@ import { openPort } from '../../support/open-port.ts';
 
 /** The page with a cluster that isn't accessed. */
 async function startPage(t: TestContext): Promise<number> {
-  const place = { context: 'c', server: 'https://127.0.0.1:1', namespace: 'gateways' };
-  const access = { ...place, client: clientWith({}), proxy: undefined, serverTime: () => Date.now() };
+  const place = { context: 'c', namespace: 'gateways' };
+  const access = {
+    ...place,
+    server: 'https://127.0.0.1:1',
+    client: clientWith({}),
+    proxy: undefined,
+    serverTime: () => Date.now(),
+  };
   const ignore = () => {};
   const mirror = new Mirror({ access, namespace: 'gateways', now: Date.now, onChange: ignore, onNews: ignore });
   const server = createServer();

@@ -101,12 +101,8 @@ suite('the data for the page', () => {
     ]);
   });
 
-  test('offers the commands of the command line, with their effect or obstacle', () => {
-    const { offers } = detailIn(gatewaySync([gateway('a')]), {});
-    const can = Object.fromEntries(offers.map(({ verb, canBegin }) => [verb, canBegin]));
-    assert.deepEqual(can, { sync: true, approve: false, pause: true, resume: false, rollback: false, retry: false });
-    assert.match(offers.find(({ verb }) => verb === 'approve')?.says ?? '', / spec\.rollout\b/);
-    assert.match(offers.find(({ verb }) => verb === 'pause')?.says ?? '', /^\D+ gateway /);
+  test('offers the commands that have an effect', () => {
+    assert.deepEqual(detailIn(gatewaySync([gateway('a')]), {}).offers, ['sync', 'pause']);
   });
 
   test('has the history and a rollback only if the releases can be read', () => {
@@ -120,7 +116,7 @@ suite('the data for the page', () => {
     );
     const shown = (readable: StoredRelease[] | undefined) => {
       const { history, hasHistory, offers } = detailIn(north, { releases: readable });
-      const canRollBack = offers.some(({ verb, canBegin }) => verb === 'rollback' && canBegin);
+      const canRollBack = offers.includes('rollback');
       return [history?.map(({ name }) => name), hasHistory, canRollBack];
     };
     assert.deepEqual(shown(releases), [['north-2', 'north-1'], true, true]);
@@ -144,7 +140,7 @@ suite('the data for the page', () => {
     });
     const canApprove = (approvals: StoredRelease['approvals'] = []) => {
       const releases = [storedRelease(2, NEW, { approvals, revision: preview.revision })];
-      return detailIn(given, { releases }).offers.some(({ verb, canBegin }) => verb === 'approve' && canBegin);
+      return detailIn(given, { releases }).offers.includes('approve');
     };
     const approval = { changes: 'none', by: 'alice', at: '2026-01-01T00:00:00Z' };
     assert.equal(canApprove(), true);

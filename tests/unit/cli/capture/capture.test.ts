@@ -3,8 +3,8 @@ import { chmod, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import type { CaptureInput } from '../../../../cli/capture/capture-files.ts';
-import { CheckoutGit } from '../../../../cli/capture/checkout-git.ts';
 import { type Edit, WorkTree } from '../../../../cli/capture/work-tree.ts';
+import { CheckoutGit } from '../../../../cli/checkout/checkout-git.ts';
 import { INSPECTION } from '../../../../shared/api/inspection.ts';
 import { slow } from '../../../support/depth.ts';
 import { captureWorld, filesIn, refusedIn } from './capture-world.ts';
@@ -199,29 +199,15 @@ suite('a capture refuses', () => {
     assert.deepEqual([...new Set(taken.refused.map(({ code }) => code))].sort(), ['name', 'noMapping', 'unplanned']);
   });
 
-  test('twins, links on the way, and whatever git would ignore or convert', async (t) => {
+  test('links on the way, and whatever git would ignore or convert', async (t) => {
     const attributes = '*.crlf text\n*.wide working-tree-encoding=UTF-16\n';
     const files = {
       '.gitattributes': attributes,
       '.gitignore': '*.log\n',
       'config/x.crlf': 'x\n',
-      'config/Dir/d': 'd',
     };
     const world = await arrange(t, files);
-    for (const file of [
-      'x.crlf',
-      'n.wide',
-      'dir/new',
-      'B.TXT',
-      'n/\u00e9',
-      'n/e\u0301',
-      'app.log',
-      'linked/n',
-      'fine',
-      ':(glob)*',
-      '-n',
-      '"q',
-    ])
+    for (const file of ['x.crlf', 'n.wide', 'app.log', 'linked/n', 'fine', ':(glob)*', '-n', '"q'])
       await world.edit(`etc/${file}`, 'a\r\n');
     const outside = path.join(world.sandbox.directory, 'outside');
     await mkdir(outside);
@@ -236,10 +222,6 @@ suite('a capture refuses', () => {
     assert.deepEqual(Object.fromEntries(said), {
       'config/x.crlf': 'converted',
       'config/n.wide': 'converted',
-      'config/dir/new': 'twin',
-      'config/B.TXT': 'twin',
-      'config/n/\u00e9': 'twin',
-      'config/n/e\u0301': 'twin',
       'config/app.log': 'ignored',
       'config/linked/n': 'link',
       'config/fine': 'edit',

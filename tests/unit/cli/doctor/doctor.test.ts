@@ -76,7 +76,7 @@ suite('kubectl stoker doctor', () => {
     assert.deepEqual(
       sections.map(({ title, findings }) => `${title}: ${findings.map(({ check }) => check).join(' ')}`),
       [
-        'Cluster: cluster/version crds/installed crds/schema crds/schema crds/schema',
+        'Cluster: cluster/version crds/installed',
         'Operator: controller/ready operator/leader receiver/secret receiver/secret receiver/ready receiver/service',
         'Injection: webhook/ca-bundle webhook/certificate webhook/rules webhook/endpoint',
         'Permissions: rights/cluster-role policies/installed',

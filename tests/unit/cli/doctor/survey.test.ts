@@ -45,7 +45,7 @@ const faults: Record<string, Answer> = {
 suite('kubectl stoker doctor reads each part on its own', () => {
   const parts = [
     [/^\/version$/, 'cluster/version'],
-    [/\/customresourcedefinitions$/, 'crds/schema'],
+    [/\/customresourcedefinitions$/, 'crds/established'],
     [/^\/apis\/sync.io$/, 'crds/served'],
     [/\/mutatingwebhookconfigurations$/, 'webhook/installed'],
     [/\/validatingadmissionpolicybindings$/, 'policies/bound'],

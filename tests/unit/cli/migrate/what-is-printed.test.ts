@@ -96,18 +96,6 @@ suite('the output of kubectl stoker migrate', () => {
     assert.match(await git([fromSecret('ORG'), repo]), / GITSYNC_REPO /);
   });
 
-  test('has no annotations about removed containers, which the API server would reject', async () => {
-    const armor = 'container.apparmor.security.beta.kubernetes.io';
-    const kept = { [`${armor}/app`]: 'runtime/default', note: 'sync' };
-    const others = { [`${armor}/sync`]: 'runtime/default', 'kubectl.kubernetes.io/default-container': 'sync' };
-    const metadata = { annotations: { ...kept, ...others } };
-    const { output } = await migrateText(podWith({ args: [REPO] }, { metadata }));
-    const { annotations = {} } = podIn(output).metadata;
-    const remaining = Object.keys(annotations).filter((key) => !key.startsWith('sync.io/'));
-    assert.deepEqual(remaining, Object.keys(kept));
-    assert.match(output, /^# dropped: .*default-container$/m);
-  });
-
   test('has a new name for the GatewaySync if the manifest contains one of that name', async () => {
     const present = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { name: 'site' }, spec: {} };
     const { output } = await migrateText(`${JSON.stringify(present)}\n---\n${podWith({ args: [REPO] })}`);

@@ -55,7 +55,7 @@ export class CheckoutGit {
       const child = execFile('git', all, options, (error, output, errors) => {
         const status = error ? error.code : 0;
         if (typeof status === 'number' && (status === 0 || accepted(status))) done({ output, status });
-        else fail(gitProblem(args[0] ?? '', error, errors));
+        else fail(gitProblem(args, this.directory, error, errors));
       });
       // A command that fails before it has read its input reports its own error.
       child.stdin?.on('error', () => {});
@@ -66,6 +66,11 @@ export class CheckoutGit {
   /** Returns the output as text. */
   async text(args: string[], options?: Options): Promise<string> {
     return (await this.run(args, options)).output.toString();
+  }
+
+  /** Returns the commit that is checked out. Throws `Problem`. */
+  async head(): Promise<string> {
+    return (await this.text(['rev-parse', '--verify', 'HEAD'])).trim();
   }
 
   /** Returns the content of a blob. */
@@ -92,9 +97,18 @@ const withoutGit = (environment: Environment): Environment =>
     Object.entries(environment).filter(([name]) => !/^GIT_(?!AUTHOR_|COMMITTER_|EXEC_PATH$)/.test(name)),
   );
 
-function gitProblem(command: string, error: unknown, errors: Buffer): Problem {
+/** Causes by git's messages. */
+const CAUSES: [RegExp, string][] = [
+  [/not a git repository/, "it isn't a git checkout: specify the directory of one"],
+  [/dubious ownership/, 'it belongs to another user: add it with git config --global --add safe.directory'],
+  [/cannot change to/, "it isn't a directory that you can open: specify the directory of a checkout"],
+  [/Needed a single revision|ambiguous argument 'HEAD'/, 'it has no commit'],
+];
+
+function gitProblem([command]: string[], directory: string, error: unknown, errors: Buffer): Problem {
   const { code } = error as { code?: unknown };
-  const [line] = errors.toString().trim().split('\n');
-  const cause = code === 'ENOENT' ? 'git is not installed (ENOENT)' : line || causeOf(error);
-  return new Problem(`git ${command} failed: ${cause}`, 'CheckoutInvalid', { cause: error });
+  const text = errors.toString().trim();
+  const known = CAUSES.find(([each]) => each.test(text))?.[1] ?? (text.split('\n')[0] || causeOf(error));
+  const cause = code === 'ENOENT' ? 'git is not installed (ENOENT)' : known;
+  return new Problem(`git ${command} failed in ${directory}: ${cause}`, 'CheckoutInvalid', { cause: error });
 }
