@@ -13,7 +13,6 @@ import { deniedAddresses } from '../shared/io/local-address.ts';
 import { version } from '../shared/version.ts';
 import type { AgentConfig } from './config.ts';
 import { labelsNow } from './content/read-labels.ts';
-import { isAboutAccess, stampOf } from './git/git-access.ts';
 import { GIT_LIMITS } from './git/git-limits.ts';
 import { nameUser, type User } from './git/name-user.ts';
 import { removeKeyCopies } from './git/ssh-key.ts';
@@ -27,7 +26,6 @@ import { Reports } from './report/reports.ts';
 import { judgePreview } from './resource/judge-preview.ts';
 import { StoredSyncs } from './resource/stored-syncs.ts';
 import { type WatchedResource, watchResource } from './resource/watch-resource.ts';
-import { AccessWatch } from './sync/access-watch.ts';
 import { lastGood } from './sync/hold-volume.ts';
 import { Housekeeping } from './sync/housekeeping.ts';
 import { JobQueue } from './sync/job-queue.ts';
@@ -86,7 +84,6 @@ export async function runAgent(config: AgentConfig, host: AgentHost): Promise<vo
     onDue,
     log: log.child({ component: 'inspection' }),
   });
-  const access = new AccessWatch({ isMissedBy: isAboutAccess, stamp: () => stampOfSecrets(dependencies) });
   const housekeeping = new Housekeeping((signal) => tidy(dependencies, signal), syncLog);
   const previewer = new Previewer({
     judge: (resource) => judgePreview(resource, identity.profile, surroundings),
@@ -101,7 +98,6 @@ export async function runAgent(config: AgentConfig, host: AgentHost): Promise<vo
     show: (preview) => reports.showPreview(preview),
     drop: () => reports.dropPreview(),
     onDue,
-    access,
     log: log.child({ component: 'preview' }),
   });
   const treePreparer = new TreePreparer(dependencies);
@@ -118,12 +114,11 @@ export async function runAgent(config: AgentConfig, host: AgentHost): Promise<vo
     lastGood: () => lastGood(dependencies),
     previews: previewer,
     observers: [previewer, treePreparer, treeKeeper, housekeeping],
-    access,
     announcer: new Announcer({ report: (finding, about) => reports.say(finding, about), metrics, log: syncLog }),
-    onDue: (isUrgent) => queue.onSyncDue(isUrgent),
+    onDue: () => queue.onSyncDue(),
     log: syncLog,
   });
-  const others = [access, inspector, previewer, treePreparer, treeKeeper, housekeeping];
+  const others = [inspector, previewer, treePreparer, treeKeeper, housekeeping];
   const queue = new JobQueue({ sync: syncJob, others, log: syncLog });
   const onResource = (resource: WatchedResource | undefined) => {
     clone.pins.earlier = resource?.rollout?.earlier ?? [];
@@ -170,11 +165,6 @@ function httpOf({ GIT_DENIED_NETWORKS, GIT_ALLOW_LOCAL }: AgentConfig, environme
   const resolver = { resolve: (name: string) => lookup(name, { all: true }) };
   const guard = new AddressGuard(resolver, deniedAddresses(GIT_DENIED_NETWORKS, GIT_ALLOW_LOCAL));
   return new GuardedHttp({ guard, environment });
-}
-
-/** Returns a string that changes with the mounted credentials and keys. */
-async function stampOfSecrets({ accessFiles, signatures }: SyncDependencies): Promise<string> {
-  return `${await stampOf(accessFiles)} ${await signatures.hashKeys().catch(() => '')}`; // the check reports errors
 }
 
 /** Housekeeping after fetches. */

@@ -82,12 +82,12 @@ export class Directory implements Disposable {
     );
   }
 
-  /** Opens a directory by its path below this one; `''` is this one. Opens each level like {@link Directory.open}. */
-  openBelow(path: string): Directory {
+  /** Opens a directory by its path below this one, level by level; `''` is this one. */
+  openBelow(path: string, openIn = (above: Directory, name: string) => above.open(name)): Directory {
     let directory = this.open('');
     for (const name of path === '' ? [] : path.split('/')) {
       using above = directory;
-      directory = above.open(name);
+      directory = openIn(above, name);
     }
     return directory;
   }

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, linkSync, lstatSync, openSync, renameSync, unlinkSync } from 'node:fs';
+import { closeSync, fstatSync, linkSync, lstatSync, openSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
 import { succeedsUnless } from './unless-code.ts';
 
 /** Errors of a file system without hard links, or without one to this file. */
@@ -8,6 +8,13 @@ const NO_LINKS = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'EXDEV']
 export function tryLink(source: string, target: string): boolean {
   return succeedsUnless(NO_LINKS, () => linkSync(source, target));
 }
+
+/** Errors of a file system without symbolic links. */
+const NO_SYMLINKS = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL'];
+
+/** Creates a symbolic link if possible, and returns whether it was. Throws `EEXIST` if the name is taken. */
+export const trySymlink = (text: string, path: string): boolean =>
+  succeedsUnless(NO_SYMLINKS, () => symlinkSync(text, path));
 
 /**
  * Puts a file at a free path; throws `EEXIST` if it is taken. Uses a hard link, which keeps the source; without hard

@@ -8,7 +8,7 @@ import { completeRequest, type RequestContext } from './complete-request.ts';
 import { type CallLimits, type GatewayClient, gatewayAway } from './gateway-client.ts';
 import type { OwnFile } from './own-file.ts';
 import { findPreset } from './presets/find-preset.ts';
-import type { Hold, PresetScope } from './presets/preset.ts';
+import type { PresetScope } from './presets/preset.ts';
 import type { ProcessTable } from './process-table.ts';
 import { newestStart, signalProcess } from './signal-process.ts';
 
@@ -43,9 +43,9 @@ export class Gateway {
   #sentSignal: ReloadSignal | undefined;
   /** A signal for which no process existed after the last change of a file: one that starts later reads the new files. */
   #awaited: AwaitedProcess | undefined;
-  /** Keeps the gateway from reading files while they change. */
-  #hold: Hold | undefined;
-  /** Why it could read them nevertheless, until it was notified. */
+  /** Whether files are changing. */
+  #isChanging = false;
+  /** Why the gateway could read them nevertheless, until it was notified. */
   #holdNote: string | undefined;
   /** Whether the gateway was a standby when it last responded. */
   #isStandby = false;
@@ -88,28 +88,25 @@ export class Gateway {
     await this.checkEditors(intent, paths, signal);
     const { preset, requests, touchFile, signal: ofProcess } = intent.reload;
     const { pending } = this.#options;
-    this.#hold = await findPreset(preset).holdReads?.(this.#scope({ signal }));
+    const note = await findPreset(preset).holdReads?.(this.#scope({ signal }));
     // A gateway that wasn't notified of the last change is still held for that one.
-    this.#holdNote = pending.exists() ? undefined : this.#hold?.note;
-    if (signal?.aborted) this.onChanged();
+    this.#holdNote = pending.exists() ? undefined : note;
     signal?.throwIfAborted();
+    this.#isChanging = true;
     this.#sentSignal = undefined;
     this.#awaited = undefined;
     const isNotified = preset !== 'none' || requests.length > 0 || touchFile !== undefined || ofProcess !== undefined;
     if (isNotified && !pending.exists()) pending.write('', 0o644);
   }
 
-  /** Runs when no more files change. The gateway can soon read them again, even if it isn't notified. */
+  /** Runs when no more files change. */
   onChanged(): void {
-    this.#hold?.[Symbol.dispose]();
-    this.#hold = undefined;
+    this.#isChanging = false;
   }
 
   /** Lets the gateway read files again at once if a change has begun and was undone. */
   async onUndone({ reload: { preset, timeoutMs } }: Intent, signal: AbortSignal): Promise<void> {
-    const hadBegun = this.#hold !== undefined;
-    this.onChanged();
-    if (!hadBegun || signal.aborted) return;
+    if (!this.#isChanging || signal.aborted) return;
     const { log } = this.#options;
     await findPreset(preset)
       .endHold?.(this.#scope({ timeoutMs, signal }))

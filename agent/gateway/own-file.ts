@@ -1,5 +1,7 @@
-import { closeSync, fchmodSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { fsyncSync, writeSync } from 'node:fs';
+import { OpenFile } from '../disk/open-file.ts';
 import { readText } from '../disk/read-text.ts';
+import { setMode } from '../disk/set-mode.ts';
 
 /** The agent's directory in the data volume. */
 export interface OwnDirectory {
@@ -41,14 +43,10 @@ export class OwnFile {
     this.#checkOwner();
     this.#inDirectory((directory) => {
       directory.makeRoom(this.#name);
-      const descriptor = openSync(directory.at(this.#name), 'wx', mode);
-      try {
-        permit(descriptor, mode);
-        writeSync(descriptor, text);
-        fsyncSync(descriptor);
-      } finally {
-        closeSync(descriptor);
-      }
+      using file = new OpenFile(directory.at(this.#name), 'wx', mode);
+      setMode(file.descriptor, mode); // this process's umask might have removed permissions
+      writeSync(file.descriptor, text);
+      fsyncSync(file.descriptor);
     });
   }
 
@@ -61,11 +59,4 @@ export class OwnFile {
     using directory = this.#directory.open();
     return work(directory);
   }
-}
-
-/** Sets the mode explicitly because this process's umask might have removed permissions. */
-function permit(descriptor: number, mode: number): void {
-  try {
-    fchmodSync(descriptor, mode);
-  } catch {} // the volume forces its own modes
 }

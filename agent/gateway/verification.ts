@@ -76,9 +76,7 @@ export interface Subject {
 
 export function subjectOf(intent: Intent): Subject {
   const { commit, ref, rollout, revision, profile, submodules, reload, verification } = intent;
-  // An earlier agent read only the status, so its result about the same settings is another one.
-  const reads = verification?.requests.some(({ expect }) => expect) ? ['content'] : [];
-  const settings = JSON.stringify([ref, profile, submodules, reload, verification, ...reads]);
+  const settings = JSON.stringify([ref, profile, submodules, reload, verification]);
   return { commit, rollout, revision, settings: hash('sha256', settings).slice(0, 16) };
 }
 

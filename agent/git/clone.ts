@@ -22,7 +22,7 @@ import { faultOfFetch } from './find-fault.ts';
 import { ModuleStore } from './module-store.ts';
 import { type Pins, tagRef } from './pins.ts';
 import { LIMIT_FILTER, NO_FILES } from './promisor.ts';
-import { readAuthor, readTag, readTreeId, type Tag } from './read-commit.ts';
+import { readTag, readTreeId, type Tag } from './read-commit.ts';
 import { diffTrees, hasFewEntries, listAbove, listTree, type TreePair, type TreeRequest } from './read-tree.ts';
 import { Repository, type RepositoryOptions } from './repository.ts';
 import { tidyClone } from './tidy-clone.ts';
@@ -203,11 +203,6 @@ export class Clone {
   /** Returns the tag last fetched for a commit: its object, the name in it, and its target. */
   async tag(commit: string): Promise<Tag | undefined> {
     return await readTag(this.#git, this.repository.path, tagRef(commit));
-  }
-
-  /** Returns the name and address of the commit's author. */
-  async author(commit: string): Promise<string> {
-    return await readAuthor(this.#git, this.repository.path, commit);
   }
 
   /** Returns the ID of the commit's tree. */

@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import {
   ASCII_HOST,
   authorizationOf,
@@ -8,7 +8,7 @@ import {
   sentUserOf,
 } from '../../shared/domain/git/repository.ts';
 import { beforeAbort } from '../../shared/domain/limits/before-abort.ts';
-import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
+import { TerminalError, TransientError } from '../../shared/errors.ts';
 import { explainExpiredCas } from '../../shared/io/git/expired-cas.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { untilConnected, withoutProxy } from '../../shared/io/git/unreachable.ts';
@@ -89,24 +89,6 @@ function withRemedy(error: unknown): unknown {
   const { message, code, reason, cause } = error;
   const remedy = `Secrets are mounted when a pod is created: recreate the pod if it is older than ${field}`;
   return new TerminalError(`${message}; ${remedy}`, { code, reason, cause });
-}
-
-const ALSO_ABOUT_ACCESS: readonly string[] = ['CredentialsMissing', 'SignatureInvalid', 'UnexpectedRedirect'];
-
-/** Checks whether other credentials or trusted keys could fix the error. */
-export const isAboutAccess = (error: unknown): boolean =>
-  isTyped(error) && (MOUNTED.has(error.reason) || ALSO_ABOUT_ACCESS.includes(error.reason));
-
-/** Returns a string that changes if a file is replaced, added, or removed: the kubelet replaces whole files. */
-export async function stampOf(files: AccessFiles): Promise<string> {
-  const given = [files.tokenFile, files.sshKeyFile, files.knownHostsFile, files.caFile, files.extraCaFile];
-  const stamps = given
-    .flatMap((file) => file ?? [])
-    .map(async (file) => {
-      const found = await stat(file).catch(() => undefined); // the reader reports errors
-      return found && `${found.dev} ${found.ino} ${found.mtimeMs} ${found.size}`;
-    });
-  return (await Promise.all(stamps)).join();
 }
 
 async function openAccess<T>(

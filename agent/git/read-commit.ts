@@ -20,12 +20,6 @@ export async function readTag(git: Git, gitDir: string, ref: string): Promise<Ta
   return type === 'tag' && id && commit ? { id, commit, name: name.join(' ') } : undefined;
 }
 
-/** Returns the name and address of a commit's author, in at most 200 characters. */
-export async function readAuthor(git: Git, gitDir: string, commit: string): Promise<string> {
-  const text = await read(git, gitDir, ['log', '-1', '--format=%an <%ae>', '--end-of-options', commit]);
-  return text.slice(0, 200);
-}
-
 /** Returns the ID of a commit's tree. */
 export async function readTreeId(git: Git, gitDir: string, commit: string): Promise<string> {
   return await read(git, gitDir, ['rev-parse', '--verify', '--end-of-options', `${commit}^{tree}`]);

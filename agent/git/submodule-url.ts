@@ -3,9 +3,7 @@ import { ASCII_HOST, hasCredentials, hasForeignHost, parseRepository } from '../
 /** URL of a submodule, or the reason why it isn't fetched. */
 export type SubmoduleUrl =
   /** `isTrusted`: the credentials of `spec.git.auth` are for that server. */
-  { kind: 'url'; url: string; isTrusted: boolean } | { kind: 'problem'; code: SubmoduleProblem; message: string };
-
-type SubmoduleProblem = 'outside' | 'ambiguous' | 'notAllowed' | 'credentials' | 'otherSshServer';
+  { kind: 'url'; url: string; isTrusted: boolean } | { kind: 'problem'; message: string };
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
 const forbidden = /[\u0000-\u0020\u007f]/;
@@ -17,20 +15,16 @@ const optionLike = /^-|^[^/]*:\/\/(?:[^/@]*@)?-|@-/;
  */
 export function submoduleUrl(given: string, { parent, root }: { parent: string; root: string }): SubmoduleUrl {
   const url = /^\.\.?(\/|$)/.test(given) ? resolveRelative(given, parent) : given;
-  if (url === undefined) return problem('outside', 'its relative URL leads outside the git server');
+  if (url === undefined) return problem('its relative URL leads outside the git server');
   const repository = parseRepository(url);
-  if (hasForeignHost(url)) return problem('ambiguous', `its URL in .gitmodules is ambiguous: ${ASCII_HOST}`);
+  if (hasForeignHost(url)) return problem(`its URL in .gitmodules is ambiguous: ${ASCII_HOST}`);
   if (!repository || forbidden.test(url) || optionLike.test(url)) {
-    return problem('notAllowed', "its URL in .gitmodules isn't allowed: use https, http, ssh, git, or a relative URL");
+    return problem("its URL in .gitmodules isn't allowed: use https, http, ssh, git, or a relative URL");
   }
-  if (hasCredentials(url))
-    return problem('credentials', 'its URL in .gitmodules contains credentials, which are never sent');
+  if (hasCredentials(url)) return problem('its URL in .gitmodules contains credentials, which are never sent');
   const isTrusted = serverOf(url) === serverOf(root);
   if (repository.transport === 'ssh' && !isTrusted) {
-    return problem(
-      'otherSshServer',
-      `it is on another SSH server (${repository.host}), for which the agent has no key: use https`,
-    );
+    return problem(`it is on another SSH server (${repository.host}), for which the agent has no key: use https`);
   }
   // A committer must not choose the user that the token is sent for.
   const user = isTrusted ? parseRepository(root)?.user : undefined;
@@ -57,4 +51,4 @@ function serverOf(url: string): string {
   return `${protocol}//${hostname.toLowerCase()}:${port || (protocol === 'ssh:' ? '22' : '')}`;
 }
 
-const problem = (code: SubmoduleProblem, message: string): SubmoduleUrl => ({ kind: 'problem', code, message });
+const problem = (message: string): SubmoduleUrl => ({ kind: 'problem', message });

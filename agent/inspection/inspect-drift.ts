@@ -39,7 +39,7 @@ export async function inspectDrift(
       return candidateOf(file, isOwn ? undefined : 'submodule');
     });
     const changes = await addContents([...links, ...candidates], scope.dependencies, signal);
-    return { ref, commit, changes: [...changes, ...added.changes], more, offersContent: true };
+    return { ref, commit, changes: [...changes, ...added.changes], more };
   });
 }
 

@@ -9,7 +9,6 @@ import { hasProblem, isUnchanged } from '../plan/summarize-preview.ts';
 import { describeFailure } from '../report/describe-failure.ts';
 import type { PreviewTask, PreviewVerdict } from '../resource/judge-preview.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
-import type { AccessWatch } from '../sync/access-watch.ts';
 import { fetchDelay, RETRY_BACKOFF } from '../sync/delays.ts';
 import type { Job } from '../sync/job-queue.ts';
 import type { Synced } from '../sync/sync.ts';
@@ -29,7 +28,6 @@ export interface PreviewerOptions {
   drop: () => void;
   /** Called when there is something to do. */
   onDue: () => void;
-  access: AccessWatch;
   log: Logger;
 }
 
@@ -72,12 +70,11 @@ export class Previewer implements Job, Previews, SyncObserver {
   /** Records the resource. A preview of another release, or with other labels, ends and is no longer shown. */
   onResource(resource: WatchedResource | undefined): void {
     this.#resource = resource;
-    const { judge, keep, access } = this.#options;
+    const { judge, keep } = this.#options;
     const verdict = judge(resource);
     if (isDeepStrictEqual(verdict, this.#verdict)) return;
     const before = this.#work;
     before?.ending.abort();
-    access.forget(this);
     this.#verdict = verdict;
     this.#work = undefined;
     keep(verdict.kind === 'none' ? undefined : commitOf(verdict));
@@ -130,17 +127,15 @@ export class Previewer implements Job, Previews, SyncObserver {
   async run(signal: AbortSignal): Promise<void> {
     const work = this.#work;
     if (!work || this.dueMs > 0) return;
-    const { applied: readApplied, access } = this.#options;
-    const stamp = await access.stamp();
     work.hasSynced = false;
     try {
-      await this.#update(work, await readApplied(), { signal, stamp });
+      await this.#update(work, await this.#options.applied(), signal);
     } catch (err) {
-      if (this.#work === work) this.#onError(err, work, { signal, stamp });
+      if (this.#work === work) this.#onError(err, work, signal);
     }
   }
 
-  async #update(work: Work, applied: Applied | undefined, { signal, stamp }: Attempt): Promise<void> {
+  async #update(work: Work, applied: Applied | undefined, signal: AbortSignal): Promise<void> {
     if (this.#work !== work) return;
     const { task } = work;
     const isDelivered = isSame(task, applied ?? NOTHING);
@@ -148,13 +143,12 @@ export class Previewer implements Job, Previews, SyncObserver {
     if (isDelivered || (work.base && !isSameRelease(work.base, applied))) this.#hide();
     if (isDelivered) this.#complete(work, applied);
     if ((isDelivered || !hasNewBase) && work.dueAt > performance.now()) return;
-    this.#options.access.forget(this);
     work.base = undefined;
     const preview = await this.#options.preview(task, AbortSignal.any([signal, work.ending.signal]));
     if (this.#work !== work) return;
     this.#complete(work, applied);
     // The cause can be removed on the gateway, or by other keys.
-    if (hasProblem(preview)) this.#repeat(work, stamp, repeatMs(task));
+    if (hasProblem(preview)) work.dueAt = performance.now() + repeatMs(task);
     const isNew = !isDeepStrictEqual(preview, this.#shown?.preview);
     this.#shown = { preview, isFromStable: isStable(applied, task) };
     if (!isNew) return;
@@ -164,31 +158,19 @@ export class Previewer implements Job, Previews, SyncObserver {
   }
 
   #complete(work: Work, applied: Applied | undefined): void {
-    this.#options.access.forget(this);
     work.base = applied ?? NOTHING;
     work.dueAt = Number.POSITIVE_INFINITY;
     work.failures = 0;
   }
 
-  /** Previews again after a time, or once other credentials or keys are mounted. */
-  #repeat(work: Work, stamp: string, delayMs: number): void {
-    work.dueAt = performance.now() + delayMs;
-    this.#options.access.wait(this, stamp, () => {
-      work.dueAt = performance.now();
-    });
-  }
-
   /** A sync comes first: a preview that it aborts is repeated afterwards. */
-  #onError(err: unknown, work: Work, { signal, stamp }: Attempt): void {
+  #onError(err: unknown, work: Work, signal: AbortSignal): void {
     work.dueAt = performance.now();
     if (signal.aborted) return;
-    const { access, log } = this.#options;
     work.failures += 1;
-    log.warn({ err, commit: work.task.commit }, 'preview failed');
+    this.#options.log.warn({ err, commit: work.task.commit }, 'preview failed');
     const { retryAfterMs } = describeFailure(err);
-    const delayMs = Math.max(retryAfterMs, backoffMs(work.failures, RETRY_BACKOFF, Math.random()));
-    if (access.isMissedBy(err)) this.#repeat(work, stamp, delayMs);
-    else work.dueAt += delayMs;
+    work.dueAt += Math.max(retryAfterMs, backoffMs(work.failures, RETRY_BACKOFF, Math.random()));
   }
 
   /**
@@ -208,12 +190,6 @@ export class Previewer implements Job, Previews, SyncObserver {
     this.#shown = undefined;
     this.#options.show(undefined);
   }
-}
-
-interface Attempt {
-  signal: AbortSignal;
-  /** State of the credentials and keys before it. */
-  stamp: string;
 }
 
 /** A commit that can't be previewed yet is kept as well. */

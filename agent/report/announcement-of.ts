@@ -50,7 +50,7 @@ export function announcementOf(memory: Memory, outcome: SyncOutcome): Announceme
 
 /** A check that found nothing to do isn't reported or counted as a sync. */
 function announceSync(memory: Memory, outcome: SyncOutcome<'synced' | 'planned'>): Announcement {
-  const { kind, intent, plan, durationMs = 0, reloadError, author } = outcome;
+  const { kind, intent, plan, durationMs = 0, reloadError } = outcome;
   const files = countFiles(plan);
   const isChange = kind === 'synced' && plan.changes.length > 0;
   const shown = (!isChange && memory.unnotified) || { files, durationMs };
@@ -66,7 +66,7 @@ function announceSync(memory: Memory, outcome: SyncOutcome<'synced' | 'planned'>
     log: {
       level: isNews ? 'info' : 'debug',
       message: 'sync finished',
-      fields: { ...logFields(intent), author, files, durationMs, result: kind },
+      fields: { ...logFields(intent), files, durationMs, result: kind },
     },
     figures,
   };

@@ -30,8 +30,6 @@ interface Ended extends OfIntent {
   isWithoutGit?: boolean;
   /** The release has changed no file, as its preview showed. */
   isUnchanged?: boolean;
-  /** Author of the commit, if files changed and git could read it. */
-  author?: string | undefined;
   /** What the gateway has said about its last notification, set by the job. */
   notes?: readonly string[];
   /** Set by the job if the gateway couldn't be notified. */

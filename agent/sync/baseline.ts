@@ -2,17 +2,7 @@ import { type CommitAttributes, NO_ATTRIBUTES } from '../git/check-attributes.ts
 import { RepairCounts } from '../plan/drift.ts';
 import type { Manifest } from '../plan/manifest.ts';
 import type { Plan } from '../plan/plan-changes.ts';
-import type { PreviewedContent } from '../plan/plan-input.ts';
 import type { Intent } from '../resource/judge-resource.ts';
-
-/** Facts about the files of a commit, by their paths on the volume. They don't depend on what is there. */
-export interface FileFacts {
-  contents: Map<string, PreviewedContent>;
-  /** Files that passed their checks. */
-  passed: Set<string>;
-}
-
-const noFacts = (): FileFacts => ({ contents: new Map(), passed: new Set() });
 
 /**
  * Result of the last sync of this process. While it is valid, a sync doesn't plan and check everything: the manifest
@@ -29,11 +19,9 @@ export class Baseline {
   #cause = '';
   #checkedAt = Number.NEGATIVE_INFINITY;
   #attributes = NO_ATTRIBUTES;
-  #dryRun: { key: string; facts: FileFacts } | undefined;
 
   /** Starts a sync: a new commit or spec resets the number of repairs. */
-  onBegin({ commit, generation, profile }: Pick<Intent, 'commit' | 'generation' | 'profile'>): void {
-    if (!profile.dryRun) this.#dryRun = undefined;
+  onBegin({ commit, generation }: Pick<Intent, 'commit' | 'generation'>): void {
     const cause = `${commit} ${generation}`;
     if (cause !== this.#cause) this.repairs.forget();
     this.#cause = cause;
@@ -61,16 +49,6 @@ export class Baseline {
   /** Records that every file was checked. */
   onCheck(): void {
     this.#checkedAt = performance.now();
-  }
-
-  /**
-   * Returns the facts that dry runs with the same key have collected, so that a repeated one doesn't fetch, render, and
-   * check the files again. Discards those of another key. Without a key, returns facts that aren't kept.
-   */
-  factsFor(key: string | undefined): FileFacts {
-    if (key === undefined) return noFacts();
-    if (key !== this.#dryRun?.key) this.#dryRun = { key, facts: noFacts() };
-    return this.#dryRun.facts;
   }
 
   /** Discards everything that depends on the volume. */

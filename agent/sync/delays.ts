@@ -9,6 +9,3 @@ export function fetchDelay(gateways: number, random: number): number {
 
 /** Delays of retries after failed syncs, previews, and notifications of the gateway. */
 export const RETRY_BACKOFF = { baseMs: 1_000, maxMs: 60_000, jitter: 0.5 };
-
-/** Interval between checks of mounted files that could make the next try succeed (ms). */
-export const ACCESS_CHECK_MS = 1_000;

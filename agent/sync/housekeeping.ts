@@ -3,9 +3,6 @@ import type { Job } from './job-queue.ts';
 import type { Synced } from './sync.ts';
 import type { SyncObserver } from './sync-job.ts';
 
-/** Maximum number of consecutive times that housekeeping yields to another commit. */
-const MAX_YIELDS = 5;
-
 /** Runs housekeeping after syncs. If it was interrupted, it is due again. */
 export class Housekeeping implements Job, SyncObserver {
   readonly name = 'housekeeping';
@@ -15,7 +12,6 @@ export class Housekeeping implements Job, SyncObserver {
   #commit = '';
   #isScheduled = false;
   #isDue = false;
-  #yields = 0;
 
   constructor(tidy: (signal: AbortSignal) => Promise<void>, log: Logger) {
     this.#tidy = tidy;
@@ -40,15 +36,13 @@ export class Housekeeping implements Job, SyncObserver {
     this.#commit = commit;
   }
 
-  async run(signal: AbortSignal, urgent: AbortSignal): Promise<void> {
+  async run(signal: AbortSignal): Promise<void> {
     if (!this.#isDue) return;
-    const ending = this.#yields < MAX_YIELDS ? signal : urgent;
     try {
-      if (!ending.aborted) await this.#tidy(ending);
+      if (!signal.aborted) await this.#tidy(signal);
     } catch (err) {
-      if (!ending.aborted) this.#log.warn({ err }, 'clone not tidied');
+      if (!signal.aborted) this.#log.warn({ err }, 'clone not tidied');
     }
-    this.#isDue = ending.aborted;
-    this.#yields = ending.aborted ? this.#yields + 1 : 0;
+    this.#isDue = signal.aborted;
   }
 }

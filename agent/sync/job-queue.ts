@@ -10,12 +10,8 @@ export interface Job {
   readonly name: string;
   /** Milliseconds until it is due: at most 0 if it is, infinite if there is nothing to do. */
   readonly dueMs: number;
-  /**
-   * Does it. If a signal ends it early, it is due again. `signal` aborts if the sync is due or the agent stops. `urgent`
-   * aborts only if the gateway must not keep its release, if the time is up, or if the agent stops: it is for work that
-   * no longer yields to each commit.
-   */
-  run(signal: AbortSignal, urgent: AbortSignal): Promise<void>;
+  /** Does it. The signal aborts if the sync is due or the agent stops; a job that it ends early is due again. */
+  run(signal: AbortSignal): Promise<void>;
 }
 
 export interface JobQueueOptions {
@@ -30,12 +26,6 @@ export interface JobQueueOptions {
 
 const MIN_MS = 5_000;
 
-/** Signals that end the job in progress. */
-interface Ending {
-  soon: AbortController;
-  urgent: AbortController;
-}
-
 /**
  * Runs the jobs of the agent, one at a time. A change of the resource makes a sync due, which cancels the job in progress
  * at once. A periodic check of the files cancels it after a minimum time, which doubles with each time, so that a slow
@@ -47,7 +37,7 @@ export class JobQueue {
   #others: readonly Job[];
   readonly #log: Logger;
   readonly #minMs: number;
-  #ending: Ending | undefined;
+  #ending: AbortController | undefined;
   /** Aborted when a due time may have changed. */
   #changed = new AbortController();
   /** Times that jobs get before a check of the files cancels them again (ms). */
@@ -68,11 +58,10 @@ export class JobQueue {
   }
 
   /** Cancels the job in progress for the sync, which is due at once, even if it has just failed. */
-  onSyncDue(isUrgent: boolean): void {
+  onSyncDue(): void {
     this.#failures.delete(this.#sync);
     this.onDue();
-    this.#ending?.soon.abort();
-    if (isUrgent) this.#ending?.urgent.abort();
+    this.#ending?.abort();
   }
 
   /** Runs jobs until the signal aborts and the job in progress has ended. */
@@ -96,15 +85,14 @@ export class JobQueue {
   }
 
   async #do(job: Job, stopping: AbortSignal): Promise<void> {
-    const ending = { soon: new AbortController(), urgent: new AbortController() };
+    const ending = new AbortController();
     const overdue = new AbortController();
     const limitMs = this.#limitOf(job);
     const timer = setTimeout(() => overdue.abort(), timerMs(limitMs));
-    const endedBy = ({ signal }: AbortController) => AbortSignal.any([stopping, overdue.signal, signal]);
     this.#ending = ending;
     if (job !== this.#sync) this.#others = [...this.#others.filter((each) => each !== job), job];
     try {
-      await job.run(endedBy(ending.soon), endedBy(ending.urgent));
+      await job.run(AbortSignal.any([stopping, overdue.signal, ending.signal]));
       this.#failures.delete(job);
     } catch (err) {
       this.#onFailure(job, err);

@@ -19,7 +19,7 @@ import { checkReach } from './check-reach.ts';
 import { listEntries, type Repository } from './list-entries.ts';
 import { findAttributes, markFiles } from './mark-attributes.ts';
 import { openContents, provideFiles } from './provide-content.ts';
-import { dryRunKeyOf, recipeOf, type SyncAim, syncProblems } from './sync-aim.ts';
+import { recipeOf, type SyncAim, syncProblems } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 
 /** What a plan is made with. */
@@ -153,7 +153,7 @@ const extentOf = ({ intent, isPreview }: SyncAim) => {
   return intent.profile.dryRun ? 'all' : 'guesses';
 };
 
-/** Fetches and renders the content of files, and returns it with content that earlier dry runs have determined. */
+/** Fetches and renders the content of files. */
 export async function determineContents(
   files: DesiredFile[],
   aim: SyncAim,
@@ -161,14 +161,9 @@ export async function determineContents(
 ): Promise<PreviewedContents> {
   if (files.length === 0) return new Map();
   const { values, signal, isPreview } = aim;
-  const { contents: known } = dependencies.baseline.factsFor(dryRunKeyOf(aim, dependencies));
-  const unknown = files.filter(({ path }) => !known.has(path));
-  if (unknown.length === 0) return known;
-  await provideFiles(unknown, aim, dependencies);
+  await provideFiles(files, aim, dependencies);
   await using contents = openContents(aim, dependencies);
-  const previewed = await previewContents(unknown, { contents, values, signal, findsAll: isPreview });
-  for (const [path, content] of previewed) known.set(path, content);
-  return known;
+  return await previewContents(files, { contents, values, signal, findsAll: isPreview });
 }
 
 /**

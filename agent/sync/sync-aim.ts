@@ -60,13 +60,6 @@ export function recipeOf({ intent, mappings }: SyncAim, { mounts }: Pick<SyncDep
   return hash('sha256', JSON.stringify([mappings, [...settings, ...checks], mounts]));
 }
 
-/** Identifies everything that the contents of a dry run's files depend on; undefined for a sync. */
-export function dryRunKeyOf(aim: SyncAim, dependencies: Pick<SyncDependencies, 'mounts'>): string | undefined {
-  const { intent, values } = aim;
-  if (!intent.profile.dryRun) return undefined;
-  return hash('sha256', JSON.stringify([intent.commit, recipeOf(aim, dependencies), ...values]));
-}
-
 /** Reasons for refusing a sync. */
 type ProblemReason = RefusalReason | 'ProfileInvalid' | 'SignatureInvalid' | 'CheckFailed';
 

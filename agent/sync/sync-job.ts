@@ -13,9 +13,8 @@ import { describeFailure } from '../report/describe-failure.ts';
 import { type Intent, judgeResource, type Surroundings, UNKNOWN, type Verdict } from '../resource/judge-resource.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
 import { STATE_IN_DATA } from '../volume/state/state-errors.ts';
-import type { AccessWatch } from './access-watch.ts';
 import { fetchDelay, RETRY_BACKOFF } from './delays.ts';
-import { CurrentSync, idleFinding, intentAfter, isSameWork, standingOf } from './in-force.ts';
+import { CurrentSync, idleFinding, intentAfter, isSameWork } from './in-force.ts';
 import type { Job } from './job-queue.ts';
 import type { Synced } from './sync.ts';
 
@@ -55,10 +54,9 @@ export interface SyncJobOptions {
   lastGood: () => Promise<Applied | undefined>;
   previews: Previews;
   observers: readonly SyncObserver[];
-  access: AccessWatch;
   announcer: Announcer;
-  /** Called when a sync is due at once; urgently if the gateway must not keep its release, as with a pause or a rollback. */
-  onDue: (isUrgent: boolean) => void;
+  /** Called when a sync is due at once. */
+  onDue: () => void;
   log: Logger;
 }
 
@@ -121,7 +119,7 @@ export class SyncJob implements Job {
     const { verifier } = this.#options;
     this.#current.onVerdict(verdict);
     if (verdict.kind !== 'unsettled') verifier.keepOnly(verdict.kind === 'act' ? verdict.intent : undefined);
-    this.#makeDue(this.#intent !== undefined && standingOf(this.#intent, verdict) === 'withdrawn');
+    this.#makeDue();
   }
 
   /** Judges again with waves, because the pod's labels or a revision might have changed. */
@@ -138,10 +136,10 @@ export class SyncJob implements Job {
     return Math.max(0, this.#dueAt - performance.now());
   }
 
-  #makeDue(isUrgent = false): void {
+  #makeDue(): void {
     this.#isOutdated = true;
     this.#dueAt = performance.now();
-    this.#options.onDue(isUrgent);
+    this.#options.onDue();
   }
 
   /**
@@ -150,7 +148,6 @@ export class SyncJob implements Job {
    */
   async run(signal: AbortSignal): Promise<void> {
     this.#isOutdated = false;
-    this.#options.access.forget(this);
     const pauseMs = await this.#act(signal);
     this.#dueAt = performance.now() + (this.#isOutdated ? 0 : pauseMs);
   }
@@ -187,7 +184,6 @@ export class SyncJob implements Job {
   /** Syncs, and returns the time until the next run (ms); 0 if the sync was aborted, or is wanted no longer. */
   async #pursue(intent: Intent, signal: AbortSignal): Promise<number> {
     await this.#awaitTurn(intent, signal);
-    const stamp = await this.#options.access.stamp();
     if (signal.aborted || this.#isOutdated) return 0;
     this.#fetchAt = undefined;
     const started = performance.now();
@@ -201,7 +197,6 @@ export class SyncJob implements Job {
         this.#options.log.info({ ...logFields(intent), standing }, 'sync aborted');
         return 0;
       }
-      this.#retryWithOtherFiles(error, stamp);
       return await this.#onFailure(intent, error, performance.now() - started);
     }
     const standing = this.#current.end(false);
@@ -224,11 +219,6 @@ export class SyncJob implements Job {
     });
     await tellEnd(outcome);
     return outcome.kind === 'synced' ? { ...outcome, isUnchanged: previews.onSynced(intent, outcome.plan) } : outcome;
-  }
-
-  #retryWithOtherFiles(error: unknown, stamp: string): void {
-    const { access } = this.#options;
-    if (access.isMissedBy(error)) access.wait(this, stamp, () => this.#makeDue());
   }
 
   /** Notifies the gateway, and reports the sync. */

@@ -90,10 +90,7 @@ async function takeSteps(
     dependencies.baseline.onSynced(recipe, plan, attributes);
   }
   await pinCommit(intent, dependencies);
-  const outcome = await outcomeOf(plan, intent, dependencies);
-  const hasChanged = outcome.kind === 'synced' && plan.changes.length > 0;
-  const author = hasChanged ? await authorOf(intent, dependencies) : undefined;
-  return { ...outcome, ignored: attributes.ignored, author };
+  return { ...(await outcomeOf(plan, intent, dependencies)), ignored: attributes.ignored };
 }
 
 async function outcomeOf(
@@ -234,14 +231,3 @@ function isNoted(next: Applied, applied: Applied | undefined): boolean {
 }
 
 const NOTED = ['ref', 'commit', 'revision', 'startPolicy', 'recipe', 'keys', 'unchanged', 'volume'] as const;
-
-/** Only for the log, so an error has no other effect. */
-async function authorOf(
-  { commit }: Intent,
-  { clone, log }: Pick<SyncDependencies, 'clone' | 'log'>,
-): Promise<string | undefined> {
-  return await clone.author(commit).catch((error) => {
-    log.warn({ err: error, commit }, 'author of the commit not read');
-    return undefined;
-  });
-}

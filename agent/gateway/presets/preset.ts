@@ -8,12 +8,6 @@ export interface PresetScope extends CallLimits {
   log: Logger;
 }
 
-/** Keeps the gateway from reading files, until some time after it is disposed of. */
-export interface Hold extends Disposable {
-  /** Why the gateway could read files nevertheless. */
-  note?: string;
-}
-
 /** Paths in the data volume. */
 export interface DeliveredPaths {
   /** Of all delivered files. */
@@ -28,8 +22,11 @@ export interface Preset {
   isStandby?(scope: PresetScope): Promise<boolean | undefined>;
   /** Returns the users who are editing what changes, one short line each. Throws the client's errors. */
   listEditors?(scope: PresetScope, paths: DeliveredPaths): Promise<string[]>;
-  /** Keeps the gateway from reading files until the next `reload` or `endHold`. Throws only the reason of the signal. */
-  holdReads?(scope: PresetScope): Promise<Hold>;
+  /**
+   * Keeps the gateway from reading files until the next `reload` or `endHold`, for a minute at most. Returns why it could
+   * read them nevertheless. Throws only the reason of the signal.
+   */
+  holdReads?(scope: PresetScope): Promise<string | undefined>;
   /** Lets the gateway read files again. Throws the client's errors. */
   endHold?(scope: PresetScope): Promise<void>;
   /**

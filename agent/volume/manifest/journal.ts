@@ -4,7 +4,6 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import * as v from 'valibot';
 import { isFilePath } from '../../../shared/domain/files/relative-path.ts';
-import { withoutUndefined } from '../../../shared/domain/text/objects.ts';
 import { OpenFile } from '../../disk/open-file.ts';
 import { READ_FLAGS } from '../../disk/read-text.ts';
 import { type DataRoot, unlessAbsent } from '../state/data-root.ts';
@@ -25,12 +24,9 @@ const moveLine = v.variant('kind', [
     kind: v.literal('file'),
     path: ownPath,
     number: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
-    leaves: v.exactOptional(v.union([seenFileLine, v.literal('other')])),
-    comes: v.exactOptional(seenFileLine),
-    /** From earlier agents, another path: the file is kept under its own. */
-    displacedTo: v.exactOptional(filePath),
-    /** From an earlier agent: `comes` is a file of others from `taken-over`. */
-    comesFrom: v.exactOptional(v.string()),
+    oldEntry: v.exactOptional(v.union([seenFileLine, v.literal('other')])),
+    newFile: v.exactOptional(seenFileLine),
+    isForeign: v.exactOptional(v.literal(true)),
   }),
   v.object({
     kind: v.literal('publish'),
@@ -77,7 +73,7 @@ export function removeJournal(root: DataRoot): void {
 
 function* linesOf(moves: readonly Move[], header: v.InferOutput<typeof headerLine>): Generator<object> {
   yield header;
-  for (let index = moves.length - 1; index >= 0; index -= 1) yield lineOf(moves[index] as Move);
+  for (let index = moves.length - 1; index >= 0; index -= 1) yield moves[index] as Move;
 }
 
 /** The journal of an interrupted sync, read as a stream: it can be larger than memory. */
@@ -119,29 +115,13 @@ export class Journal implements AsyncDisposable {
   async *moves(): AsyncGenerator<Move> {
     for await (const line of readLines(streamOf(this.#handle))) {
       const move = parseLine(moveLine, line);
-      if (move) yield asMove(move);
+      if (move) yield move;
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#handle.close();
   }
-}
-
-/** Returns the line of a move, with the keys that earlier agents read as well. */
-function lineOf(move: Move): object {
-  if (move.kind !== 'file') return move;
-  const { oldEntry: leaves, newFile: comes, isForeign, ...rest } = move;
-  return { ...rest, leaves, comes, displacedTo: isForeign && move.path };
-}
-
-/** A file of others that an earlier agent restored stays where it is: only the removal of the agent's file is undone. */
-function asMove(line: v.InferOutput<typeof moveLine>): Move {
-  if (line.kind !== 'file') return line;
-  const { leaves: oldEntry, comes, displacedTo, comesFrom, ...move } = line;
-  const isForeign = displacedTo === undefined ? undefined : (true as const);
-  const arrival = comesFrom === undefined ? { newFile: comes } : { isRestored: true as const };
-  return { ...move, ...withoutUndefined({ oldEntry, isForeign, ...arrival }) };
 }
 
 /** Links, pipes, and directories in its place aren't journals. */

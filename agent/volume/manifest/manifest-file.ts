@@ -10,7 +10,6 @@ import {
   rmSync,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
 import { codeOf, TerminalError } from '../../../shared/errors.ts';
@@ -138,7 +137,7 @@ export class ManifestFile {
       this.#log.warn({ path }, 'manifest is damaged: files of earlier syncs no longer have an owner');
       return none;
     }
-    throw parsed.kind === 'earlier' ? earlierVersion(path) : newerVersion(parsed.version);
+    throw newerVersion(parsed.version);
   }
 
   /** Returns the file, positioned after its valid part. Rewrites it if this agent hasn't yet, or if it was changed. */
@@ -235,12 +234,6 @@ const newerVersion = (version: number) =>
       code: 'manifest.newer',
       reason: 'AgentTooOld',
     },
-  );
-
-const earlierVersion = (path: string) =>
-  new TerminalError(
-    `${path} was written by an earlier version of the agent, which this one can't read: remove ${dirname(path)}; files that it lists stay where they are`,
-    { code: 'data.earlierVersion', reason: 'VolumeUnusable' },
   );
 
 const tooLarge = (size: number, path: string) =>

@@ -11,8 +11,6 @@ export interface FileMove {
   newFile?: SeenFile;
   /** Whether the old entry might not be the agent's, so that it is kept. */
   isForeign?: true;
-  /** Whether an earlier agent restored a file of others there, which stays. */
-  isRestored?: true;
 }
 
 /** A link to a tree appears at a destination, leaves it, or both. */

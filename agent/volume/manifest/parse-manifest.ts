@@ -77,7 +77,7 @@ export type ParsedManifest =
       length: number;
       lines: number;
     }
-  | { kind: 'newer' | 'earlier'; version: number }
+  | { kind: 'newer'; version: number }
   | { kind: 'damaged' }
   /** The records need more memory than allowed. */
   | { kind: 'tooLarge' };
@@ -139,7 +139,7 @@ class Parser {
     if (!header.success) return false;
     const { version } = header.output;
     if (version === VERSION) this.result = { kind: 'manifest', manifest: emptyManifest(), length, lines: 0 };
-    else this.result = { kind: version > VERSION ? 'newer' : 'earlier', version };
+    else if (version > VERSION) this.result = { kind: 'newer', version };
     return version === VERSION;
   }
 

@@ -6,13 +6,12 @@ import {
   fsync,
   lstatSync,
   openSync,
-  symlinkSync,
   writeFile,
   writeFileSync,
   writeSync,
 } from 'node:fs';
 import { promisify } from 'node:util';
-import { codeOf, TerminalError } from '../../../shared/errors.ts';
+import { TerminalError } from '../../../shared/errors.ts';
 import { Pacer } from '../../../shared/io/pacer.ts';
 import type { ContentReader } from '../../content/content-reader.ts';
 import { type ContentSink, type ContentSource, contentAtHand, deliverContent } from '../../content/deliver-content.ts';
@@ -23,6 +22,7 @@ import { flushFileSystem } from '../../disk/flush-file-system.ts';
 import { forEachLimited } from '../../disk/for-each.ts';
 import { contentOf } from '../../disk/hash-file.ts';
 import { OpenFile } from '../../disk/open-file.ts';
+import { trySymlink } from '../../disk/put-new.ts';
 import { READ_FLAGS } from '../../disk/read-text.ts';
 import { setMode } from '../../disk/set-mode.ts';
 import { modeOf } from '../../plan/file-mode.ts';
@@ -115,24 +115,16 @@ function stageSmallFiles({ writes, records, pacer }: Progress, options: StagingO
 }
 
 function stageLink({ path, source, blob }: DesiredFile, text: string, temporary: string): OwnedFile {
-  try {
-    symlinkSync(text, temporary);
-  } catch (error) {
-    throw NO_LINKS.has(codeOf(error)) ? noLinks(error) : error;
-  }
+  if (!trySymlink(text, temporary)) throw noLinks();
   const stats = lstatSync(temporary);
   const fingerprint = fingerprintOf(stats, stats.mtimeMs);
   return { path, source, blob, symlink: true, sha256: linkHash(text), executable: false, fingerprint };
 }
 
-/** Codes of a volume without symbolic links. */
-const NO_LINKS = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
-
-const noLinks = (cause: unknown) =>
+const noLinks = () =>
   new TerminalError("the data volume doesn't support symbolic links; remove `links: keep`, or use another volume", {
     code: 'data.noLinks',
     reason: 'ProfileInvalid',
-    cause,
   });
 
 function stageContent(

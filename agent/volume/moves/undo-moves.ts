@@ -65,7 +65,7 @@ class Undo {
 
   async #file(move: FileMove, directory: Directory, name: string): Promise<Undone> {
     const { saved } = this.#stores;
-    const { newFile, oldEntry, number } = move;
+    const { newFile, number } = move;
     const target = directory.at(name);
     const spare = saved.at(`${number}`);
     const found = statOf(target);
@@ -76,8 +76,7 @@ class Undo {
     }
     const hasSpare = statOf(spare) !== undefined;
     const source = hasSpare ? spare : this.#newFileOf(move);
-    if (found && !move.isRestored && this.#isPlaceholder(found, source)) directory.unlink(name);
-    if (found && move.isRestored && !oldEntry) return 'taken';
+    if (found && this.#isPlaceholder(found, source)) directory.unlink(name);
     if (!hasSpare || (await this.#isWithdrawn(move))) return undefined;
     if (statOf(target)) return newFile ? undefined : 'taken';
     putBack(spare, target);

@@ -3,14 +3,18 @@ import type { Directory } from '../../disk/directory.ts';
 
 /** Opens a directory with the agent's files, and creates it if necessary. */
 export function openOwn(parent: Directory, name: string, permissions: number): Directory {
-  const isNew = parent.make(name, permissions);
   try {
-    const directory = parent.open(name);
-    if (isNew) directory.permit(permissions);
-    return directory;
+    return makeIn(parent, name, permissions);
   } catch (cause) {
     throw ownDirectoryError(cause, parent.pathOf(name));
   }
+}
+
+function makeIn(parent: Directory, name: string, permissions: number): Directory {
+  const isNew = parent.make(name, permissions);
+  const directory = parent.open(name);
+  if (isNew) directory.permit(permissions);
+  return directory;
 }
 
 /** Returns the error for another kind of entry in the place of a directory with the agent's files, or the given error. */
@@ -29,13 +33,5 @@ export const noAgentDirectory = (path: string, cause?: unknown) =>
   });
 
 /** Opens a directory by its path below another one, and creates missing levels. Throws {@link TerminalError} for a link. */
-export function makeBelow(above: Directory, path: string, permissions = 0o755): Directory {
-  let directory = above.open('');
-  for (const name of path === '' ? [] : path.split('/')) {
-    using parent = directory;
-    const isNew = parent.make(name, permissions);
-    directory = parent.open(name);
-    if (isNew) directory.permit(permissions);
-  }
-  return directory;
-}
+export const makeBelow = (above: Directory, path: string, permissions = 0o755): Directory =>
+  above.openBelow(path, (parent, name) => makeIn(parent, name, permissions));

@@ -1,10 +1,9 @@
-import { closeSync, existsSync, lstatSync, openSync, symlinkSync } from 'node:fs';
+import { closeSync, existsSync, lstatSync, openSync } from 'node:fs';
 import { TerminalError } from '../../../shared/errors.ts';
 import type { Directory } from '../../disk/directory.ts';
 import { OpenFile } from '../../disk/open-file.ts';
-import { tryLink } from '../../disk/put-new.ts';
+import { tryLink, trySymlink } from '../../disk/put-new.ts';
 import { setMode } from '../../disk/set-mode.ts';
-import { succeedsUnless } from '../../disk/unless-code.ts';
 import type { VolumeTraits } from '../../plan/volume-traits.ts';
 import type { DataRoot } from './data-root.ts';
 
@@ -64,18 +63,16 @@ function withFile<T>(directory: Directory, name: string, look: () => T): T {
 export function probeLinks(root: DataRoot): void {
   using staging = root.openAgentDirectory('staging');
   withFile(staging, PLAIN, () => {
-    const hasBoth = tryLink(staging.at(PLAIN), staging.at('probe-link')) && trySymlink(staging);
+    const hasBoth = tryLink(staging.at(PLAIN), staging.at('probe-link')) && canSymlink(staging);
     staging.unlink('probe-link');
     if (!hasBoth) throw noLinks();
   });
 }
 
-function trySymlink(directory: Directory): boolean {
+function canSymlink(directory: Directory): boolean {
   directory.unlink('probe-link');
-  return succeedsUnless(NO_SYMLINKS, () => symlinkSync(PLAIN, directory.at('probe-link')));
+  return trySymlink(PLAIN, directory.at('probe-link'));
 }
-
-const NO_SYMLINKS = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL'];
 
 const noLinks = () =>
   new TerminalError(

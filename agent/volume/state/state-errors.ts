@@ -8,8 +8,7 @@ const RETRY_MS = 5_000;
 
 const ANNOTATION = `the pod annotation ${POD_ANNOTATIONS.stateDirectory}`;
 
-const stateError = (code: string, message: string, cause?: unknown) =>
-  new TerminalError(message, { code, reason: 'VolumeUnusable', cause });
+const stateError = (code: string, message: string) => new TerminalError(message, { code, reason: 'VolumeUnusable' });
 
 /** Maximum quoted characters of a link. */
 const MAX_QUOTED = 200;
@@ -84,11 +83,10 @@ export const foreign = (path: string, owner: string | undefined) =>
       : `${path} belongs to the data in ${owner === '.' ? 'the root' : quoted(owner)} of the volume: specify another directory in ${ANNOTATION}, or remove ${path}/data-root if that data was moved here`,
   );
 
-export const noLinks = (cause: unknown) =>
+export const noLinks = () =>
   stateError(
     'data.stateNoLinks',
     `${ANNOTATION} requires symbolic links, and this volume doesn't support them: remove the annotation`,
-    cause,
   );
 
 export const replaced = (path: string) =>

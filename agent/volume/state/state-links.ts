@@ -1,7 +1,7 @@
-import { readlinkSync, symlinkSync } from 'node:fs';
+import { readlinkSync } from 'node:fs';
 import { POD_ANNOTATIONS } from '../../../shared/api/names.ts';
-import { codeOf } from '../../../shared/errors.ts';
 import type { Directory } from '../../disk/directory.ts';
+import { trySymlink } from '../../disk/put-new.ts';
 import { unlessCode } from '../../disk/unless-code.ts';
 import { noLinks } from './state-errors.ts';
 
@@ -13,8 +13,6 @@ const OWNER_MARK = `${OWNER}=`;
 
 /** Codes for a link that doesn't exist, and for another kind of entry. */
 const NO_LINK = ['ENOENT', 'EINVAL'];
-/** Codes of a volume without symbolic links. */
-const UNSUPPORTED = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL']);
 
 /** Returns the text of a link; undefined if there is none. */
 export function linkText(path: string): string | undefined {
@@ -41,11 +39,6 @@ export const linkOwner = (directory: Directory, owner: string): void =>
   makeLink(`${OWNER_MARK}${owner}`, directory.at(OWNER));
 
 function makeLink(text: string, path: string): void {
-  try {
-    symlinkSync(text, path);
-  } catch (error) {
-    const code = codeOf(error);
-    if (UNSUPPORTED.has(code)) throw noLinks(error);
-    if (code !== 'EEXIST') throw error;
-  }
+  const isMade = unlessCode(['EEXIST'], () => trySymlink(text, path));
+  if (isMade === false) throw noLinks();
 }

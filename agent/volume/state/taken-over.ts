@@ -27,7 +27,7 @@ export class TakenOver implements Disposable {
 
   constructor(root: DataRoot) {
     this.#top = root.openAgentDirectory(TAKEN_OVER);
-    this.#held = new HeldDirectory((path) => openBelow(this.#top, path));
+    this.#held = new HeldDirectory((path) => this.#top.openBelow(path, openIn));
   }
 
   /** Moves an entry there that was found at a path. */
@@ -96,16 +96,6 @@ const folded = (name: string): string => foldName(name, { case: true, unicode: t
 
 /** Whether a name is that of a kept entry, and not that of a directory above some. */
 export const isKeptName = (name: string): boolean => folded(name).endsWith(ENDING);
-
-/** Opens a directory by its path, and creates missing levels. */
-function openBelow(top: Directory, path: string): Directory {
-  let directory = top.open('');
-  for (const name of path === '' ? [] : path.split('/')) {
-    using above = directory;
-    directory = openIn(above, name);
-  }
-  return directory;
-}
 
 const FORBIDDEN = ['EACCES', 'EPERM'];
 const UNUSABLE = [...FORBIDDEN, 'ENOTDIR', 'ELOOP', 'data.symbolicLink'];

@@ -1,21 +1,9 @@
 import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';
-import {
-  chmod,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  statfs,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { type AccessFiles, isAboutAccess, stampOf, withGitAccess } from '../../../../agent/git/git-access.ts';
+import { type AccessFiles, withGitAccess } from '../../../../agent/git/git-access.ts';
 import { removeKeyCopies } from '../../../../agent/git/ssh-key.ts';
 import type { Reason } from '../../../../shared/api/reasons.ts';
 import { withoutUndefined } from '../../../../shared/domain/text/objects.ts';
@@ -55,37 +43,6 @@ async function arrange(t: TestContext, { onDisk = false, http = localHttp() } = 
 
 const httpThat = (resolve: (name: string) => Promise<LookupAddress[]>) =>
   new GuardedHttp({ guard: new AddressGuard({ resolve }, () => false), environment: {} });
-
-suite('the files of an access to a repository', () => {
-  test('count as changed when the kubelet adds, removes, or replaces one', async (t) => {
-    const { directory, files } = await arrange(t);
-    const mounted = { ...files, tokenFile: path.join(directory, 'token'), caFile: path.join(directory, 'ca') };
-    const stamps = new Set([await stampOf(mounted)]);
-    const isNews = async () => {
-      const before = stamps.size;
-      return stamps.add(await stampOf(mounted)).size > before;
-    };
-    assert.equal(await isNews(), false);
-    for (const version of ['one', 'two']) {
-      await mkdir(path.join(directory, version));
-      await writeFile(path.join(directory, version, 'token'), 'secret');
-      await symlink(version, path.join(directory, 'next'));
-      await rename(path.join(directory, 'next'), path.join(directory, '..data'));
-      if (version === 'one') await symlink('..data/token', mounted.tokenFile);
-      assert.equal(await isNews(), true, version);
-      assert.equal(await isNews(), false, version);
-    }
-    await writeFile(mounted.caFile, 'x');
-    assert.equal(await isNews(), true);
-  });
-
-  test('are blamed for errors about credentials and certificates only', () => {
-    const failed = (reason: Reason) => new TerminalError('', { code: '', reason });
-    for (const reason of ['AuthenticationFailed', 'SignatureInvalid'] as const)
-      assert.ok(isAboutAccess(failed(reason)), reason);
-    for (const error of [failed('ContentInvalid'), new Error('AuthenticationFailed')]) assert.ok(!isAboutAccess(error));
-  });
-});
 
 suite('withGitAccess', () => {
   test('sends a token to the origin of an https repository only, and never over another transport', async (t) => {

@@ -32,15 +32,14 @@ suite("a tree that git itself can't have committed", () => {
   }
 });
 
-test("an author of a megabyte isn't parsed, and the files are delivered", slow, async (t) => {
+test('a commit with an author of a megabyte is delivered', slow, async (t) => {
   const { repo, sandbox, blobOf, commitEntries } = await arrange(t);
   const author = `${'A'.repeat(1024 ** 2)} <a@b.test> 1700000000 +0000`;
-  const outcome = await sandbox.sync({
+  await sandbox.sync({
     repo,
     commit: await commitEntries([['100644', 'a', await blobOf('1')]], author),
   });
   assert.deepEqual(await sandbox.files(), { a: '1' });
-  assert.equal(outcome.kind === 'synced' && outcome.author, undefined);
 });
 
 suite('an old but honest history', () => {

@@ -6,7 +6,6 @@ import { isUnchanged, summarizePreview, summarizeProblems } from '../../../../ag
 import { Previewer, type PreviewerOptions } from '../../../../agent/preview/previewer.ts';
 import type { PreviewTask, PreviewVerdict } from '../../../../agent/resource/judge-preview.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
-import { AccessWatch } from '../../../../agent/sync/access-watch.ts';
 import type { GatewayPreview } from '../../../../shared/api/sync-report.ts';
 import { TransientError } from '../../../../shared/errors.ts';
 import { slow } from '../../../support/depth.ts';
@@ -37,12 +36,8 @@ const sharesProblem = async ({ commit, revision }: PreviewTask) => ({ commit, re
 function previewerOf(preview: PreviewerOptions['preview'] = unchanged) {
   const shown: (GatewayPreview | undefined)[] = [];
   const kept: (string | undefined)[] = [];
-  const world = { verdict: none(), applied: OLD as typeof OLD | undefined, secrets: 'old' };
+  const world = { verdict: none(), applied: OLD as typeof OLD | undefined };
   let due = 0;
-  const access = new AccessWatch({
-    isMissedBy: (error) => (error as Error).message === 'denied',
-    stamp: async () => world.secrets,
-  });
   const previewer = new Previewer({
     judge: () => world.verdict,
     keep: (commit) => kept.push(commit),
@@ -53,7 +48,6 @@ function previewerOf(preview: PreviewerOptions['preview'] = unchanged) {
     onDue: () => {
       due += 1;
     },
-    access,
     log: pino({ level: 'silent' }),
   });
   const judge = (verdict: PreviewVerdict, gateways = 1) => {
@@ -68,7 +62,7 @@ function previewerOf(preview: PreviewerOptions['preview'] = unchanged) {
     await run();
   };
   const commits = () => shown.map((each) => each?.commit);
-  return { previewer, access, shown, commits, kept, world, judge, run, deliver, due: () => due };
+  return { previewer, shown, commits, kept, world, judge, run, deliver, due: () => due };
 }
 
 /** The same after the preview of a release. */
@@ -223,50 +217,30 @@ suite('the previewer', () => {
     assert.equal(shown.length, 1);
   });
 
-  test('repeats a preview with a failure when the files are checked again', slow, async () => {
-    const results = [changed, unchanged];
-    const { previewer, shown, judge, run } = previewerOf(async (task) => await (results.shift() ?? unchanged)(task));
-    const task = taskOf();
-    if (typeof task.candidate === 'object') task.candidate.profile.syncPeriod = 0.5;
-    judge(previewed(task));
-    await run();
-    assert.ok(shown.at(-1)?.failure);
-    assert.ok(previewer.dueMs > 0);
-    await sleep(previewer.dueMs + 20);
-    await run();
-    assert.equal(shown.at(-1)?.failure, undefined);
-    assert.equal(previewer.dueMs, Number.POSITIVE_INFINITY);
-  });
-
   for (const [name, fails] of [
-    ['was denied access', () => Promise.reject(new TransientError('denied', { ...TYPE, retryAfterMs: 60_000 }))],
-    ['has a failure', changed],
-    ['has a problem of the stable release', sharesProblem],
+    ['a failure', changed],
+    ['a problem of the stable release', sharesProblem],
   ] as const) {
-    test(`repeats a preview that ${name} when credentials or keys change`, async () => {
-      const results: PreviewerOptions['preview'][] = [fails];
-      const { previewer, access, shown, world, run } = await previewedBy((task, signal) =>
-        (results.shift() ?? unchanged)(task, signal),
-      );
-      assert.ok(access.dueMs <= 1_000, 'they are checked every second');
-      await access.run();
+    test(`repeats a preview with ${name} when the files are checked again`, slow, async () => {
+      const results = [fails, unchanged];
+      const { previewer, shown, judge, run } = previewerOf(async (task) => await (results.shift() ?? unchanged)(task));
+      const task = taskOf();
+      if (typeof task.candidate === 'object') task.candidate.profile.syncPeriod = 0.5;
+      judge(previewed(task));
       await run();
-      assert.notEqual(shown.at(-1)?.digest, nothing.digest, 'they have not changed');
-      world.secrets = 'new';
-      await access.run();
+      assert.notEqual(shown.at(-1)?.digest, nothing.digest);
+      assert.ok(previewer.dueMs > 0);
+      await sleep(previewer.dueMs + 20);
       await run();
       assert.equal(shown.at(-1)?.digest, nothing.digest);
       assert.equal(previewer.dueMs, Number.POSITIVE_INFINITY);
     });
   }
 
-  test('repeats a preview that failed for another reason after its pause, whatever happens to credentials', async () => {
-    const { previewer, access, world, run } = await previewedBy(() =>
+  test('repeats a preview that failed after its pause', async () => {
+    const { previewer } = await previewedBy(() =>
       Promise.reject(new TransientError('down', { ...TYPE, retryAfterMs: 60_000 })),
     );
-    world.secrets = 'new';
-    await access.run();
-    await run();
     assert.ok(previewer.dueMs > 50_000, `${previewer.dueMs}`);
   });
 

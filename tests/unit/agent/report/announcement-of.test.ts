@@ -249,13 +249,13 @@ suite('an announcement is complete for', () => {
   const cases: [what: string, outcome: SyncOutcome, expected: Omit<Announcement, 'memory'>][] = [
     [
       'a sync',
-      synced([added], { plan: planOf([added]), author: 'ann' }),
+      synced([added], { plan: planOf([added]) }),
       {
         report: { state: 'Synced', files: counts, durationMs: 10, generation: 1 },
         log: {
           level: 'info',
           message: 'sync finished',
-          fields: { ...what, author: 'ann', files: counts, durationMs: 10, result: 'synced' },
+          fields: { ...what, files: counts, durationMs: 10, result: 'synced' },
         },
         figures: {
           sync: { result: 'success', seconds: 0.01 },

@@ -10,7 +10,6 @@ import { Announcer } from '../../../../agent/report/announcer.ts';
 import type { Finding } from '../../../../agent/report/reports.ts';
 import type { SyncOutcome } from '../../../../agent/report/sync-outcome.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
-import { type AccessFacts, AccessWatch } from '../../../../agent/sync/access-watch.ts';
 import { Housekeeping } from '../../../../agent/sync/housekeeping.ts';
 import { type Job, JobQueue } from '../../../../agent/sync/job-queue.ts';
 import { SyncJob, type SyncJobOptions } from '../../../../agent/sync/sync-job.ts';
@@ -48,7 +47,6 @@ type Parts = Partial<Pick<SyncJobOptions, 'notify'>> & {
   sync?: (...given: Parameters<SyncJobOptions['sync']>) => Promise<typeof synced>;
   /** Jobs other than the sync and housekeeping. */
   jobs?: Pick<Job, 'dueMs' | 'run'>[];
-  access?: AccessFacts;
   /** Housekeeping. */
   tidy?: (signal: AbortSignal) => Promise<void>;
   report?: (finding: Finding) => void;
@@ -70,14 +68,12 @@ export async function loopOf(
     sync = async () => synced,
     report = () => {},
     jobs = [],
-    access = { isMissedBy: () => false, stamp: async () => '' },
     tidy = async () => {},
     notify = async () => true,
     metrics = new AgentMetrics('0.0.0'),
   }: Parts,
 ): Promise<LoopOfTest> {
   const housekeeping = new Housekeeping(tidy, log);
-  const watch = new AccessWatch(access);
   const loop = new SyncJob({
     profileName: 'default',
     surroundings: {
@@ -92,13 +88,12 @@ export async function loopOf(
     lastGood: async () => undefined,
     previews: { showsUnchanged: () => false, lacksFilesOf: () => false, onSynced: () => false },
     observers: [housekeeping],
-    access: watch,
     announcer: new Announcer({ report: async (finding) => report(finding), metrics, log }),
-    onDue: (isUrgent) => queue.onSyncDue(isUrgent),
+    onDue: () => queue.onSyncDue(),
     log,
   });
   const named = jobs.map((job) => Object.assign(job, { name: 'a job' }));
-  const queue = new JobQueue({ sync: loop, others: [watch, ...named, housekeeping], log });
+  const queue = new JobQueue({ sync: loop, others: [...named, housekeeping], log });
   const stopping = new AbortController();
   return {
     loop,

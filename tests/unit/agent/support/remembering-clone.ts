@@ -57,10 +57,6 @@ export class RememberingClone extends LocalClone {
     return this.#memory.recall(['missing', blobs], () => super.missing(blobs));
   }
 
-  override author(commit: string) {
-    return this.#memory.recall(['author', commit], () => super.author(commit));
-  }
-
   override treeId(commit: string) {
     return this.#memory.recall(['treeId', commit], () => super.treeId(commit));
   }

@@ -118,22 +118,6 @@ suite('a check of the files', { concurrency: true }, () => {
 });
 
 suite('a pause', () => {
-  test('interrupts housekeeping that no longer yields to commits', async (t) => {
-    const story: string[] = [];
-    let generation = 1;
-    const tidy = async (signal: AbortSignal) => {
-      generation += 1;
-      loop.onResource({ ...checkedResource(generation), commit: String(generation).repeat(40) });
-      if (signal.aborted) throw signal.reason;
-      loop.onResource(checkedResource(generation + 1, true));
-      story.push(signal.aborted ? 'yields' : 'continues');
-      stop();
-    };
-    const { loop, stop, run } = await loopOf(t, { tidy });
-    await run(checkedResource());
-    assert.deepEqual(story, ['yields']);
-  });
-
   test('interrupts a job, and is reported', async (t) => {
     const hasBegun = Promise.withResolvers<void>();
     const job = {
@@ -202,7 +186,7 @@ test('jobs take turns, even if one of them is always cancelled for a sync', asyn
     run: async (signal: AbortSignal) => {
       story.push('cancelled');
       isSyncDue = true;
-      queue.onSyncDue(false);
+      queue.onSyncDue();
       assert.ok(signal.aborted);
     },
   };
@@ -228,7 +212,7 @@ test('a change of the resource makes a sync due that has just thrown', async () 
     run: async () => {
       runs += 1;
       if (runs === 20) return stop.abort();
-      setImmediate(() => queue.onSyncDue(false));
+      setImmediate(() => queue.onSyncDue());
       throw new Error('no');
     },
   };

@@ -217,7 +217,6 @@ test("messages name the agent's files by their paths in the volume, as the annot
   const obstacles: [string, (file: string) => void, RegExp][] = [
     ['agent.lock', (file) => fs.mkdirSync(file), /^private\/state\/agent\.lock /],
     ['manifest.jsonl', (file) => fs.mkdirSync(file), /^private\/state\/manifest\.jsonl /],
-    ['manifest.jsonl', (file) => fs.writeFileSync(file, '{"version":1}\n'), / private\/state; /],
     ['staging', (file) => fs.writeFileSync(file, ''), /^private\/state\/staging /],
   ];
   for (const [name, obstruct, message] of obstacles) {

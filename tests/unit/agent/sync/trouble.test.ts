@@ -25,15 +25,6 @@ class TroubledGit extends Git {
 }
 
 suite('a sync', () => {
-  test("succeeds if git can't tell who wrote the commit", async (t) => {
-    const { sandbox, deliver } = await gitSandbox(t, 'author', {
-      git: new TroubledGit('log', ['no-such-command']),
-    });
-    const outcome = await deliver({ a: '1' });
-    assert.deepEqual([outcome.kind, outcome.author], ['synced', undefined]);
-    assert.deepEqual(await sandbox.files(), { a: '1' });
-  });
-
   test('recreates a clone that lost its objects, once', async (t) => {
     const { sandbox, at, sync, deliver } = await gitSandbox(t, 'damage');
     await deliver({ a: '1', b: '2' });

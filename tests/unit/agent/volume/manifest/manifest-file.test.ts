@@ -8,7 +8,6 @@ import { pino } from 'pino';
 import type { Manifest } from '../../../../../agent/plan/manifest.ts';
 import { removeJournal, writeJournal } from '../../../../../agent/volume/manifest/journal.ts';
 import { ManifestFile } from '../../../../../agent/volume/manifest/manifest-file.ts';
-import { settleVolume } from '../../../../../agent/volume/moves/settle.ts';
 import { DataRoot } from '../../../../../agent/volume/state/data-root.ts';
 import { codedError } from '../../../../support/coded-error.ts';
 import { slow } from '../../../../support/depth.ts';
@@ -223,19 +222,6 @@ suite('the manifest on disk', () => {
     await writeFile(file, '{"version":4}\nanything');
     await assert.rejects(open().append(updateOf({ applied })), { code: 'manifest.newer', reason: 'AgentTooOld' });
     assert.equal(await readFile(file, 'utf8'), '{"version":4}\nanything');
-  });
-
-  test("of an earlier agent stays unchanged, as do that agent's other files, and the remedy is named", async (t) => {
-    const { file, root, open } = await createManifest(t);
-    await writeFile(file, '{"version":1}\nanything');
-    const saved = path.join(root.agentDirectory, 'staging/saved-1');
-    await mkdir(path.dirname(saved));
-    await writeFile(saved, 'of the gateway');
-    const refusal = { code: 'data.earlierVersion', reason: 'VolumeUnusable', message: /\.sync-agent;/ };
-    await assert.rejects(open().append(updateOf({ applied })), refusal);
-    await assert.rejects(settleVolume({ root, manifestFile: open(), log }), refusal);
-    assert.equal(await readFile(file, 'utf8'), '{"version":1}\nanything');
-    assert.equal(await readFile(saved, 'utf8'), 'of the gateway');
   });
 
   test('counts as missing if it is a pipe', async (t) => {

@@ -141,9 +141,9 @@ suite('parseManifest', () => {
     });
   }
 
-  test('distinguishes newer and earlier versions from a damaged manifest', async () => {
+  test('distinguishes a newer version from a damaged manifest', async () => {
     assert.deepEqual(await parse('{"version":4}\n'), { kind: 'newer', version: 4 });
-    assert.deepEqual(await parse('{"version":1}\n'), { kind: 'earlier', version: 1 });
+    assert.deepEqual(await parse('{"version":1}\n'), { kind: 'damaged' });
   });
 });
 
