@@ -4,7 +4,7 @@ import { readConfig, readOrExit } from '../shared/config.ts';
 import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
 import { createLogger, endOnUncaught } from '../shared/log.ts';
 import { configSchema } from './config.ts';
-import { isRunning, makeDirectory, removeLeft } from './own-directories.ts';
+import { freshDirectory } from './own-directories.ts';
 import { runController } from './run-controller.ts';
 
 /** Time for admission to drain after the lease was lost (ms); the process is ended then, even if it hangs. */
@@ -13,11 +13,8 @@ const LOST_LEASE_EXIT_MS = 15_000;
 const config = readOrExit(() => readConfig(configSchema, process.env), process);
 const log = createLogger('controller', { level: config.LOG_LEVEL, devMode: config.LOG_DEV_MODE });
 endOnUncaught(process, log);
-const processes = { own: process.pid, isRunning };
-const memory = config.MEMORY_PATH ?? tmpdir();
-for (const parent of new Set([tmpdir(), memory])) removeLeft(parent, processes);
-const scratch = makeDirectory(tmpdir(), processes);
-const keys = makeDirectory(memory, processes);
+const scratch = freshDirectory(tmpdir(), config.POD_NAME);
+const keys = freshDirectory(config.MEMORY_PATH ?? tmpdir(), `${config.POD_NAME}-keys`);
 process.on('exit', () => {
   for (const directory of [scratch, keys]) rmSync(directory, { recursive: true, force: true });
 });

@@ -1,7 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
 import { agentRoleBindingName } from '../../shared/api/names.ts';
 import type { Problem } from '../../shared/api/reasons.ts';
-import { backoffMs } from '../../shared/domain/limits/backoff.ts';
 import { isApiError, isRetryable } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { Logger } from '../../shared/log.ts';
@@ -15,63 +13,24 @@ export interface SupplyResult {
   retryAfterMs?: number;
 }
 
-interface Failure {
-  problem: Problem | undefined;
-  failures: number;
-  /** The failed attempt; a different one is made at once. */
-  tried: { uid: string; binding: Binding };
-  /** Time of a monotonic clock (ms). */
-  retryAt: number;
-}
+/** Delay before the next attempt to write a RoleBinding (ms), after a refusal and after an outage. */
+const RETRY_MS = { refused: 30_000, failed: 5_000 };
 
-const BACKOFF = { baseMs: 500, maxMs: 300_000, jitter: 0.25 };
-/** Consecutive transient errors before they are reported. */
-const MIN_FAILURES = 3;
-
-/** Keeps the RoleBinding of one resource, and reports why it can't be written; a failed write is retried with backoff. */
-export class AgentBinder {
-  readonly #client: KubernetesClient;
-  #failing: Failure | undefined;
-
-  constructor(client: KubernetesClient) {
-    this.#client = client;
+/** Keeps the RoleBinding of a resource's agents, and reports why it can't be written; never throws. */
+export async function bindAgents(
+  client: KubernetesClient,
+  gatewaySync: ObservedGatewaySync,
+  { binding, log }: { binding: Binding; log: Logger },
+): Promise<SupplyResult> {
+  try {
+    const outcome = await ensureRoleBinding(client, gatewaySync, binding);
+    return outcome === 'foreign' ? { retryAfterMs: RETRY_MS.refused, problem: foreign(gatewaySync) } : {};
+  } catch (error) {
+    log.warn({ err: error }, 'RoleBinding of the agents not written');
+    const message = `the RoleBinding of the agents can't be written: ${describeApiError(error)}`;
+    const retryAfterMs = isRetryable(error) ? RETRY_MS.failed : RETRY_MS.refused;
+    return { retryAfterMs, problem: { reason: 'RoleBindingNotWritten', message } };
   }
-
-  /** Maintains the permissions of a resource's agents; never throws. */
-  async bind(gatewaySync: ObservedGatewaySync, binding: Binding, log: Logger): Promise<SupplyResult> {
-    const tried = { uid: gatewaySync.uid, binding };
-    const last = this.#failing;
-    const waitMs = last && isDeepStrictEqual(last.tried, tried) ? last.retryAt - performance.now() : 0;
-    if (last && waitMs > 0) return { problem: last.problem, retryAfterMs: waitMs };
-    const failed = await this.#attempt(gatewaySync, binding, log);
-    if (!failed) {
-      this.#failing = undefined;
-      return {};
-    }
-    const failures = (last?.failures ?? 0) + 1;
-    const retryAfterMs = backoffMs(failures, BACKOFF, Math.random());
-    const isReported = !failed.isTransient || failures >= MIN_FAILURES;
-    const problem = isReported ? failed.problem : undefined;
-    this.#failing = { problem, failures, tried, retryAt: performance.now() + retryAfterMs };
-    return { problem, retryAfterMs };
-  }
-
-  /** Returns undefined if the RoleBinding is correct. */
-  async #attempt(gatewaySync: ObservedGatewaySync, binding: Binding, log: Logger): Promise<FailedAttempt | undefined> {
-    try {
-      const outcome = await ensureRoleBinding(this.#client, gatewaySync, binding);
-      return outcome === 'foreign' ? { isTransient: false, problem: foreign(gatewaySync) } : undefined;
-    } catch (error) {
-      log.warn({ err: error }, 'RoleBinding of the agents not written');
-      const message = `the RoleBinding of the agents can't be written: ${describeApiError(error)}`;
-      return { isTransient: isRetryable(error), problem: { reason: 'RoleBindingNotWritten', message } };
-    }
-  }
-}
-
-interface FailedAttempt {
-  isTransient: boolean;
-  problem: Problem;
 }
 
 const foreign = ({ name }: ObservedGatewaySync): Problem => ({

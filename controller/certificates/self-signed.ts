@@ -28,9 +28,9 @@ const LOADING_MS = 2_000;
  */
 export async function ensureSelfSigned(options: SelfSignedOptions): Promise<TlsFiles> {
   const { client, webhook, namespace, directory, now = Date.now } = options;
-  const { hosts, published, ownership } = await readWebhookTrust(client, webhook);
+  const { hosts, published } = await readWebhookTrust(client, webhook);
   const name = `${webhook}-certificate`;
-  const secret = await ensureWebhookSecret(client, { namespace, name, ownership }, (current) =>
+  const secret = await ensureWebhookSecret(client, { namespace, name }, (current) =>
     renewCertificates(current, { hosts, published, now: now() }),
   );
   const isPublished = await publishCaBundle(client, webhook, bundleOf(secret));

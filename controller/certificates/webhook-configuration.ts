@@ -5,7 +5,6 @@ import type { PatchOperation } from '../../shared/domain/kubernetes/json-patch.t
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
-import type { Ownership } from './webhook-secret.ts';
 
 type ClientConfig = AdmissionregistrationV1WebhookClientConfig;
 
@@ -25,18 +24,15 @@ export interface WebhookTrust {
   hosts: string[];
   /** The CAs that it trusts for all webhooks of the configuration, PEM. */
   published: string;
-  /** Labels and annotations with which a release identifies its objects. */
-  ownership: Ownership;
 }
 
 /** Reads the server names and CAs of a webhook configuration. */
 export async function readWebhookTrust(client: KubernetesClient, name: string): Promise<WebhookTrust> {
-  const { webhooks = [], metadata } = await client.getAs<WebhookConfiguration>(pathOf(name));
+  const { webhooks = [] } = await client.getAs<WebhookConfiguration>(pathOf(name));
   const bundles = new Set(webhooks.map(({ clientConfig }) => clientConfig.caBundle ?? ''));
   return {
     hosts: [...new Set(webhooks.flatMap(({ clientConfig }) => hostsOf(clientConfig)))].sort(),
     published: bundles.size === 1 ? Buffer.from([...bundles].join(''), 'base64').toString('utf8') : '',
-    ownership: ownershipOf(metadata),
   };
 }
 
@@ -61,11 +57,6 @@ export async function publishCaBundle(client: KubernetesClient, name: string, bu
       if (attempt === ATTEMPTS || !isApiError(error, 409, 422)) throw error;
     }
   }
-}
-
-function ownershipOf({ labels = {}, annotations = {} }: WebhookConfiguration['metadata']): Ownership {
-  const own = Object.entries(annotations).filter(([key]) => key.startsWith('meta.helm.sh/'));
-  return { labels, annotations: Object.fromEntries(own) };
 }
 
 function hostsOf({ service, url }: ClientConfig): string[] {

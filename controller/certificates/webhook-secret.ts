@@ -1,6 +1,7 @@
 import type { V1Secret } from '@kubernetes/client-node';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import type { AsJson } from '../../shared/api/object-meta.ts';
+import type { ResourceName } from '../../shared/domain/kubernetes/object-name.ts';
 import { isApiError, unlessStatus } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -15,19 +16,6 @@ export interface WebhookSecret {
   'previous-ca.crt'?: string;
 }
 
-/** Metadata of a new Secret, because helm deletes only objects with the labels of its release. */
-export interface Ownership {
-  labels: Record<string, string>;
-  annotations: Record<string, string>;
-}
-
-/** The name of the Secret, and its labels if it must be created. */
-export interface SecretMetadata {
-  namespace: string;
-  name: string;
-  ownership: Ownership;
-}
-
 type Stored = AsJson<Pick<V1Secret, 'metadata' | 'data'>>;
 
 const REQUIRED_KEYS = ['ca.crt', 'ca.key', 'tls.crt', 'tls.key'] as const;
@@ -38,7 +26,7 @@ const REQUIRED_KEYS = ['ca.crt', 'ca.key', 'tls.crt', 'tls.key'] as const;
  */
 export async function ensureWebhookSecret(
   client: KubernetesClient,
-  metadata: SecretMetadata,
+  metadata: ResourceName,
   renew: (current: WebhookSecret | undefined) => WebhookSecret,
 ): Promise<WebhookSecret> {
   for (let attempt = 0; ; attempt += 1) {
@@ -69,17 +57,16 @@ function decode({ data = {} }: Stored): WebhookSecret | undefined {
 
 async function write(
   client: KubernetesClient,
-  { metadata, stored }: { metadata: SecretMetadata; stored: Stored | undefined },
+  { metadata, stored }: { metadata: ResourceName; stored: Stored | undefined },
   content: WebhookSecret,
 ): Promise<void> {
-  const { namespace, name, ownership } = metadata;
+  const { namespace, name } = metadata;
   const secret = {
     apiVersion: 'v1',
     kind: 'Secret',
-    // The chart creates an empty Secret, so that it is deleted with the release. Its type is immutable, and helm
-    // ignores objects without the labels of the release.
+    // The chart creates an empty Secret, so that it is deleted with the release. Its type is immutable.
     type: 'Opaque',
-    metadata: stored?.metadata ?? { name, namespace, ...ownership },
+    metadata: stored?.metadata ?? { name, namespace },
     data: Object.fromEntries(Object.entries(content).map(([key, text]) => [key, Buffer.from(text).toString('base64')])),
   };
   const options = { query: { fieldManager: FIELD_MANAGERS.controller } };

@@ -23,26 +23,6 @@ const containerSchema = v.object({
   securityContext: v.optional(securityContextSchema),
 });
 
-/** A condition on the labels of a node; https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#NodeAffinity. */
-const nodeRequirementSchema = v.object({
-  key: v.string(),
-  operator: v.string(),
-  values: v.optional(v.array(v.string())),
-});
-
-const nodeAffinitySchema = v.object({
-  requiredDuringSchedulingIgnoredDuringExecution: v.optional(
-    v.object({
-      nodeSelectorTerms: v.array(
-        v.object({
-          matchExpressions: v.optional(v.array(nodeRequirementSchema)),
-          matchFields: v.optional(v.array(nodeRequirementSchema)),
-        }),
-      ),
-    }),
-  ),
-});
-
 /** The parts of a pod that injection reads; https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/. */
 export const admittedPodSchema = v.object({
   metadata: v.object({
@@ -57,14 +37,10 @@ export const admittedPodSchema = v.object({
     volumes: v.optional(v.array(v.looseObject({ name: v.string() }))),
     securityContext: v.optional(securityContextSchema),
     shareProcessNamespace: v.optional(v.boolean()),
-    os: v.optional(v.object({ name: v.string() })),
-    nodeSelector: v.optional(v.record(v.string(), v.string())),
-    affinity: v.optional(v.object({ nodeAffinity: v.optional(nodeAffinitySchema) })),
     resources: v.optional(v.looseObject({})),
   }),
 });
 
 export type AdmittedPod = v.InferOutput<typeof admittedPodSchema>;
 export type Container = v.InferOutput<typeof containerSchema>;
-export type NodeRequirement = v.InferOutput<typeof nodeRequirementSchema>;
 export type VolumeMount = v.InferOutput<typeof volumeMountSchema>;

@@ -98,7 +98,7 @@ type Reviewed = Injection | { kind: 'busy' };
 
 async function inject(options: MutatePodOptions, review: Review): Promise<Reviewed> {
   const { namespace, pod } = review;
-  if (!pod || !asksForSidecar(pod)) return { kind: 'unchanged' };
+  if (!asksForSidecar(pod)) return { kind: 'unchanged' };
   const { candidates, log } = options;
   if (!candidates.watches(namespace)) {
     // Another installation may manage it, so it isn't denied.

@@ -1,9 +1,7 @@
 import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { escapePointer, type PatchOperation } from '../../shared/domain/kubernetes/json-patch.ts';
-import { looksLikeFile, mountedParts } from '../../shared/domain/kubernetes/mounted-parts.ts';
 import { asksForSidecar } from '../watch/observed-pod.ts';
-import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
-import { checkSystem } from './check-system.ts';
+import type { AdmittedPod, Container } from './admitted-pod.ts';
 import { chooseAgentImage } from './choose-agent-image.ts';
 import { chooseAgentPorts } from './choose-agent-ports.ts';
 import { checkAnnotations, chooseGatewaySync, type InjectionCandidate } from './choose-gateway-sync.ts';
@@ -16,7 +14,7 @@ import { type SidecarVolumes, sidecarVolumes } from './sidecar-volumes.ts';
 
 export type Injection =
   | { kind: 'unchanged' }
-  | { kind: 'patched'; patch: PatchOperation[]; crName: string; profile: string; warnings: string[] }
+  | { kind: 'patched'; patch: PatchOperation[]; crName: string; profile: string }
   | Denied;
 
 /** The GatewaySyncs of a namespace. */
@@ -39,7 +37,7 @@ export function injectSidecar(input: InjectionInput): Injection {
   if (present && !isAgent(present)) return denied(FOREIGN_CONTAINER);
   if (present) return completeMetadata(pod, present);
   const annotations = pod.metadata.annotations ?? {};
-  const problem = checkAnnotations(annotations) ?? checkSystem(pod);
+  const problem = checkAnnotations(annotations);
   if (problem) return denied(problem);
   const choice = chooseGatewaySync(annotations, candidates, { namespace, others });
   if (choice.kind === 'denied') return choice;
@@ -77,11 +75,6 @@ function addSidecar(pod: AdmittedPod, chosen: ChosenAgent): Injection {
       ...insert(pod.spec.initContainers, '/spec/initContainers', [container], position.index),
       ...insert(pod.spec.volumes, '/spec/volumes', volumes.volumes),
     ],
-    warnings: [
-      ...(identity.runAsUser === undefined ? [userWarning(data.container.name)] : []),
-      ...processWarnings(pod, spec),
-      ...subPathWarnings(pod, data),
-    ],
   };
 }
 
@@ -108,7 +101,7 @@ function completeMetadata(pod: AdmittedPod, sidecar: Container): Injection {
   if (!crName) return { kind: 'unchanged' };
   const patch = metadataPatch(pod, crName);
   if (patch.length === 0) return { kind: 'unchanged' };
-  return { kind: 'patched', patch, crName, profile: textOf('PROFILE') ?? 'default', warnings: [] };
+  return { kind: 'patched', patch, crName, profile: textOf('PROFILE') ?? 'default' };
 }
 
 function sidecarOf({ spec }: AdmittedPod): Container | undefined {
@@ -123,40 +116,6 @@ const FOREIGN_CONTAINER = `the pod's own container ${AGENT_CONTAINER} isn't an a
 
 const rootMessage = (container: string) =>
   `container ${container} runs as user 0, and the sidecar, which runs as the same user, must not run as root; set securityContext.runAsUser to another user, or the chart value agent.allowRoot to true`;
-
-const userWarning = (container: string) =>
-  `sync agent: container ${container} has no securityContext.runAsUser, so the sidecar runs as the user of its image; set runAsUser so that both own the same files`;
-
-/** The pod's processes are never shared silently, because a program that must be process 1 would stop working. */
-function processWarnings({ spec: pod }: AdmittedPod, { gateway }: InjectionCandidate['spec']): string[] {
-  const isShared = pod.shareProcessNamespace === true;
-  return [
-    ...(gateway.signals && !isShared ? [unsharedWarning] : []),
-    ...(gateway.signals || isShared ? [exposureWarning] : []),
-  ];
-}
-
-const unsharedWarning =
-  "sync agent: spec.gateway.reload.signal requires shareProcessNamespace: true in the pod, so the agent can't send the signal; add it to the pod template, unless a program must be process 1";
-
-/** Each sidecar mounts the token of its service account, even if the resource names no Secrets. */
-const exposureWarning =
-  "sync agent: in a shared process namespace, the gateway can read the sidecar's environment and mounted files, such as the token of its service account and the Secrets in spec.git and spec.gateway";
-
-/** Maximum parts of the volume in warnings, because the API server truncates long ones. */
-const MAX_WARNINGS = 5;
-
-function subPathWarnings({ spec }: AdmittedPod, { mount, container }: { mount: VolumeMount; container: Container }) {
-  const parts = mountedParts(spec, mount)
-    .slice(0, MAX_WARNINGS)
-    .map(
-      (part) =>
-        `sync agent: container ${part.container} mounts ${part.path.slice(0, 80)} of volume ${mount.name} with subPath; such a file never changes, and neither does a directory that was removed once. Mount the whole volume`,
-    );
-  if (!looksLikeFile(mount)) return parts;
-  const whole = `sync agent: container ${container.name} mounts only ${mount.subPath} of volume ${mount.name}, which looks like a file, but the sidecar delivers into a directory; mount its directory instead`;
-  return [whole, ...parts];
-}
 
 /** https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md */
 const SAFE_VOLUMES = 'cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes';

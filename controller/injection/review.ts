@@ -10,37 +10,24 @@ const admissionReviewSchema = v.object({
   request: v.object({
     uid: v.pipe(v.string(), v.minLength(1), v.maxLength(128)),
     namespace: v.optional(v.string(), ''),
-    operation: v.string(),
-    resource: v.object({ group: v.string(), resource: v.string() }),
-    subResource: v.optional(v.string()),
-    object: v.optional(v.unknown()),
+    object: admittedPodSchema,
   }),
 });
 
-type AdmissionRequest = v.InferOutput<typeof admissionReviewSchema>['request'];
-
-/** A review for the injector; without a pod if the request is about something else. */
+/** A review for the injector. */
 export interface Review {
   uid: string;
   namespace: string;
-  pod: AdmittedPod | undefined;
+  pod: AdmittedPod;
 }
 
 /** Reads a review; undefined if the JSON is invalid, or its pod isn't in a namespace. */
 export function readReview(json: unknown): Review | undefined {
   const review = v.safeParse(admissionReviewSchema, json, { abortEarly: true });
   if (!review.success) return undefined;
-  const { request } = review.output;
-  const { uid, namespace } = request;
-  if (!isPodCreation(request)) return { uid, namespace, pod: undefined };
+  const { uid, namespace, object: pod } = review.output.request;
   // Resources are looked up by the name of the namespace. Without one, or with '..', all would be found.
-  if (!isNamespaceName(namespace)) return undefined;
-  const pod = v.safeParse(admittedPodSchema, request.object, { abortEarly: true });
-  return pod.success ? { uid, namespace, pod: pod.output } : undefined;
-}
-
-function isPodCreation({ operation, resource, subResource }: AdmissionRequest): boolean {
-  return operation === 'CREATE' && resource.group === '' && resource.resource === 'pods' && !subResource;
+  return isNamespaceName(namespace) ? { uid, namespace, pod } : undefined;
 }
 
 /** Makes the response to a review, with a JSON Patch in base64. */
@@ -58,6 +45,5 @@ function responseOf(injection: Injection) {
     return { allowed: false, status: { code: 403, reason: 'Forbidden', message: `sync agent: ${injection.message}` } };
   }
   const patch = Buffer.from(JSON.stringify(injection.patch)).toString('base64');
-  const { warnings } = injection;
-  return { allowed: true, patchType: 'JSONPatch', patch, warnings };
+  return { allowed: true, patchType: 'JSONPatch', patch };
 }

@@ -1,4 +1,4 @@
-import type { Range } from 'semver';
+import { Range } from 'semver';
 import type { Problem } from '../../shared/api/reasons.ts';
 import { answersRange } from '../../shared/domain/git/answers-range.ts';
 import { isCommitHash } from '../../shared/domain/git/check-ref-name.ts';
@@ -10,7 +10,6 @@ import {
   looksLikeUpdate,
   newestInRange,
   newestUnreadable,
-  readRange,
   readVersionTag,
   TAGS,
   tagName,
@@ -44,8 +43,8 @@ type RangeContext = NonNullable<Intents['range']> & {
  */
 export function followRange(context: RangeContext): Resolved | Unresolved {
   const { text, intents, now } = context;
-  const range = readRange(text);
-  if (!range) return unresolved(invalidRange(text), { echo: {}, requeryInMs: undefined });
+  // The CRD refuses text that npm can't read.
+  const range = new Range(text);
   const followed = chooseTag(context, range);
   const { echo, requeryInMs } = outcomesOf(intents, now, (asked) => outcomeOf(asked, context, range, followed));
   const outcomes = { echo: { ...displacedBy(context, followed), ...echo }, requeryInMs };
@@ -101,13 +100,6 @@ function slowedWords({ gatewaySync: { spec }, found }: RangeContext): string {
   const isShort = (parseDuration(interval) ?? 0) < MANY_TAGS.intervalMs;
   if (!enabled || !isShort || tagTotal(found) <= MANY_TAGS.tags) return '';
   return `; the repository has more than ${MANY_TAGS.tags} tags, so it is polled every 5m and not every ${interval}`;
-}
-
-function invalidRange(text: string): Problem {
-  return {
-    reason: 'InvalidRange',
-    message: `spec.git.semver "${text}" isn't a range of versions: use one such as ~1.4; a prerelease needs three numbers, such as >=1.5.0-0`,
-  };
 }
 
 function noMatchingTag(context: RangeContext): Problem {

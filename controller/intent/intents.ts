@@ -2,14 +2,10 @@ import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts'
 import { isAcceptedRepository } from '../../shared/domain/git/delivered-repository.ts';
 import { isSameRepository } from '../../shared/domain/git/repository.ts';
 import { isObservedRef, isSameRange, specRef, specRefField } from '../../shared/domain/git/spec-ref.ts';
+import type { RecordedRequest } from '../../shared/domain/kubernetes/recorded-request.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { TagRange } from '../polling/version-tags.ts';
-import {
-  isSameRequest,
-  type ObservedGatewaySync,
-  type Origin,
-  type RequestAnnotations,
-} from '../watch/observed-gateway-sync.ts';
+import { isSameRequest, type ObservedGatewaySync, type Origin } from '../watch/observed-gateway-sync.ts';
 import { type FindGatewaySync, type Hub, hubOf } from './hub.ts';
 
 export type FollowedRef = NonNullable<GatewaySyncStatus['target']>;
@@ -21,7 +17,7 @@ export interface Intent {
 }
 
 /** A request or a push that isn't done yet. */
-export interface OpenIntent extends RequestAnnotations {
+export interface OpenIntent extends RecordedRequest {
   /** When it was made (ms since the epoch). */
   madeAt: number;
   /** Why it is ignored, if that can be decided without the repository. */
@@ -82,13 +78,13 @@ function requestOfHub({ spec, status }: ObservedGatewaySync): Intents['request']
   return { ref, ...withoutUndefined({ id, at }), madeAt, ignored: undefined };
 }
 
-function isDone(annotations: RequestAnnotations, echo: EchoedRequest | undefined, status: GatewaySyncStatus): boolean {
+function isDone(annotations: RecordedRequest, echo: EchoedRequest | undefined, status: GatewaySyncStatus): boolean {
   return !isUnseen(status) && echo?.outcome !== 'Pending' && sameAsEcho(annotations, echo);
 }
 
 type EchoedRequest = Partial<NonNullable<GatewaySyncStatus['lastRequest']>>;
 
-const sameAsEcho = (annotations: RequestAnnotations, echo: EchoedRequest = {}): boolean =>
+const sameAsEcho = (annotations: RecordedRequest, echo: EchoedRequest = {}): boolean =>
   isSameRequest(annotations, echo);
 
 /** Older than any time: `spec.git` was never edited. */
@@ -146,7 +142,7 @@ const stale = 'the annotation is older than this resource, which was restored or
 
 function open(
   gatewaySync: ObservedGatewaySync,
-  asked: RequestAnnotations & Origin,
+  asked: RecordedRequest & Origin,
   echo: EchoedRequest | undefined,
 ): OpenIntent {
   const madeAt = madeAtOf(asked, echo);
@@ -155,7 +151,7 @@ function open(
 
 function whyIgnored(
   { spec, status, createdAt }: ObservedGatewaySync,
-  { applied: isApplied, at = '', madeAt, repo }: RequestAnnotations & Origin & { madeAt: number },
+  { applied: isApplied, at = '', madeAt, repo }: RecordedRequest & Origin & { madeAt: number },
 ): string | undefined {
   if (isApplied) return applied;
   // If the ref was edited in a copy, the time is still that of the original.
@@ -173,7 +169,7 @@ export const otherRepository = (repo: string): string =>
  * When a request or a push was made: its stated time, but never later than the watch delivered it, so that a clock that is
  * ahead can't override later ones. If it was edited, the stated time belongs to an earlier one.
  */
-function madeAtOf(asked: RequestAnnotations & Origin, echo: EchoedRequest = {}): number {
+function madeAtOf(asked: RecordedRequest & Origin, echo: EchoedRequest = {}): number {
   const isHandled = sameAsEcho(asked, echo);
   const keptTime = isHandled ? readStatedTime(echo.seenAt ?? '') : undefined;
   if (keptTime !== undefined) return keptTime;

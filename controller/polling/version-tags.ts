@@ -62,12 +62,6 @@ export function isAfter(one: VersionTag, other: VersionTag): boolean {
   return order > 0 || (order === 0 && one.name > other.name);
 }
 
-/** Whether two tags with a prefix are the same version. */
-export function isSameVersion([one = '', other = '']: (string | undefined)[], prefix: string): boolean {
-  const version = readVersionTag(one, prefix)?.version;
-  return version !== undefined && readVersionTag(other, prefix)?.version.compare(version) === 0;
-}
-
 /** Returns the newest tag with a prefix, in a range if there is one. Other refs are skipped. */
 export function newestInRange(refs: Iterable<string>, prefix: string, range?: Range): VersionTag | undefined {
   let newest: VersionTag | undefined;

@@ -6,7 +6,7 @@ import { earliest, parseDuration } from '../../shared/domain/text/duration.ts';
 import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
-import { describeApiError, type SupplyResult } from '../agent-access/agent-binder.ts';
+import { bindAgents, describeApiError, type SupplyResult } from '../agent-access/agent-binder.ts';
 import { bindingOf } from '../agent-access/role-binding.ts';
 import { eventOf, type Intents, isSettled, readIntents } from '../intent/intents.ts';
 import { neededRefs } from '../intent/resolve-ref.ts';
@@ -84,7 +84,7 @@ export class Reconciler {
       // A cache that is behind would take back results.
       isDecidedElsewhere(state.decided, gatewaySync.status) ? {} : await state.releases.noteResults(gatewaySync, log),
       secrets.access,
-      await this.#bindAgents(state, gatewaySync, { pods, log }),
+      await this.#bindAgents(gatewaySync, pods, log),
       await this.#supplyToken(key, gatewaySync, log),
     ];
     const isAnnounced = (announcementOf(state, gatewaySync.status) ?? 'stored') === 'stored';
@@ -197,16 +197,12 @@ export class Reconciler {
     };
   }
 
-  async #bindAgents(
-    { binder }: ResourceState,
-    gatewaySync: ObservedGatewaySync,
-    { pods, log }: { pods: ObservedPod[]; log: Logger },
-  ): Promise<SupplyResult> {
-    const { caches, bindAgents } = this.#parts;
-    if (!bindAgents) return {};
+  async #bindAgents(gatewaySync: ObservedGatewaySync, pods: ObservedPod[], log: Logger): Promise<SupplyResult> {
+    const { client, caches, bindsAgents } = this.#parts;
+    if (!bindsAgents) return {};
     const { namespace, name } = gatewaySync;
     const current = caches.roleBinding(`${namespace}/${agentRoleBindingName(name)}`);
-    return await binder.bind(gatewaySync, bindingOf(pods, current), log);
+    return await bindAgents(client, gatewaySync, { binding: bindingOf(pods, current), log });
   }
 
   /** If GitHub returns no token, the query fails as well, and the status shows it. Only a failed write matters. */

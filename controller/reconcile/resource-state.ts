@@ -1,7 +1,6 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { LruMap } from '../../shared/domain/limits/lru-map.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
-import { AgentBinder } from '../agent-access/agent-binder.ts';
 import { NamedSecrets } from '../agent-access/named-secrets.ts';
 import { ReleaseKeeper } from '../releases/release-keeper.ts';
 import { StatusThrottle } from './status/status-throttle.ts';
@@ -18,7 +17,6 @@ const NOTED_MS = 50 * 60_000;
 export class ResourceState {
   readonly throttle = new StatusThrottle();
   readonly requeries = new Requeries();
-  readonly binder: AgentBinder;
   readonly secrets: NamedSecrets;
   readonly releases: ReleaseKeeper;
   /** The status that was decided last, even if it isn't stored yet. */
@@ -28,7 +26,6 @@ export class ResourceState {
   #noted: LruMap<string, number> | undefined;
 
   constructor(key: ObjectKey, { client, caches, enqueue, secretReader, syncReads, releases }: Parts) {
-    this.binder = new AgentBinder(client);
     this.secrets = new NamedSecrets({
       reader: secretReader,
       cached: () => caches.gatewaySync(key),

@@ -86,7 +86,7 @@ export function wireParts(
     /** Called with the time from a request or a push until it was applied (s). */
     onApplied: (seconds: number) => metrics.requestSeconds.observe(seconds),
     resyncMs: times.resyncMs ?? RESYNC_MS,
-    bindAgents: config.AUTO_BIND_AGENT,
+    bindsAgents: config.AUTO_BIND_AGENT,
     installation: {
       cluster: config.CLUSTER_NAME ?? '',
       isLabelRequired: config.WEBHOOK_REQUIRE_LABEL,

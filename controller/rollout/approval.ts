@@ -94,8 +94,7 @@ export function withChanges(rollout: RolloutStatus, input: RolloutInput): Rollou
   if (!preview?.endedAt) return rollout;
   const digests = reportedDigests(preview, rollout, input);
   const isSilent = preview.changes === undefined && silentIn(input.gateways, preview).length === input.gateways.length;
-  const canReport = input.gateways.some(({ supportsPreviews = true }) => supportsPreviews);
-  const isEarly = isSilent && canReport && input.now < lastReportAt(preview, input);
+  const isEarly = isSilent && input.gateways.length > 0 && input.now < lastReportAt(preview, input);
   return { ...rollout, preview: { ...preview, digests, changes: isEarly ? undefined : hashOf(digests) } };
 }
 
@@ -137,9 +136,9 @@ function awaitingIn(preview: RolloutPreview, rollout: RolloutStatus, input: Roll
 
 const knownOf = (digests: readonly string[]): string[] => digests.filter((digest) => digest !== UNKNOWN_CHANGES);
 
-/** Whether a gateway has had the time of a preview to report one, or never will. */
-const isLate = ({ createdAt, supportsPreviews }: RolloutGateway, preview: RolloutPreview, input: RolloutInput) =>
-  supportsPreviews === false || input.now >= Math.max(lastReportAt(preview, input), createdAt + input.previewMs);
+/** Whether a gateway has had the time of a preview to report one. */
+const isLate = ({ createdAt }: RolloutGateway, preview: RolloutPreview, input: RolloutInput) =>
+  input.now >= Math.max(lastReportAt(preview, input), createdAt + input.previewMs);
 
 const waveIn = ({ admission }: Pick<RolloutStatus, 'admission'>, { fits, key }: RolloutGateway): number =>
   waveOf(fits, key, admission);

@@ -25,7 +25,7 @@ import { absenceText, passedText, progressText } from './wave-messages.ts';
 
 /** Returns the text of the printer column. */
 export function summaryOf({ rollout, wave, input }: Facts): string {
-  const { phase, verified, total, nextCommit, waitsFor, preview, previewFailure } = rollout;
+  const { phase, verified, total, nextCommit, preview, previewFailure } = rollout;
   const next = nextCommit ? `; ${short(nextCommit)} waits` : '';
   const where = `${rollout.wave} ${wave?.verified.length ?? 0}/${wave?.counted.length ?? 0}`;
   const summary: Record<RolloutPhase, string> = {
@@ -40,7 +40,7 @@ export function summaryOf({ rollout, wave, input }: Facts): string {
     Progressing: where,
   };
   if (phase === 'Stopped' && previewFailure !== undefined) return `stopped by the preview${next}`;
-  return `${waitsFor === 'Agents' && wave && phase !== 'Stopped' ? `${where}, waiting for newer agents` : summary[phase]}${next}`;
+  return `${summary[phase]}${next}`;
 }
 
 const short = (commit: string): string => commit.slice(0, 8);
@@ -60,8 +60,6 @@ export function messageOf(facts: Facts, wait: Wait): string | undefined {
 function waitText(facts: Facts, wait: Wait): string {
   const { rollout, input } = facts;
   const { nextCommit, commit, phase } = rollout;
-  if (wait.kind === 'outdated')
-    return `waiting for newer agents${sinceText(rollout)}: the agents of ${named(wait.pods)} don't support rollouts and follow the newest commit; recreate these pods`;
   if (nextCommit === undefined) return phaseText(facts, wait);
   const next =
     wait.kind === 'preview'
@@ -74,8 +72,6 @@ function waitText(facts: Facts, wait: Wait): string {
 function nextText(facts: Facts, { kind }: Wait): string {
   const { rollout, input } = facts;
   const { nextCommit: commit = '' } = rollout;
-  if (kind === 'givenUp' && input.isSameVersion)
-    return `is the version that was rolled back, because its tag was moved; to roll it out, set sync.io/retry-rollout: ${commit}, or push a tag of a newer version`;
   if (kind === 'givenUp')
     return `failed or was rolled back; to retry it, set sync.io/retry-rollout: ${commit}, or push a new commit`;
   const more = previewText(rollout, input) + stopText(rollout, input);

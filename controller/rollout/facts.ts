@@ -73,9 +73,7 @@ export type Wait =
   | { kind: 'none' }
   | { kind: 'window' | 'approval' | 'soak' | 'givenUp' | 'preview' }
   /** Gateways of a wave, or gateways that it doesn't have and without which the release can't be verified. */
-  | { kind: 'gateways' | 'noGateway'; wave: WaveFacts }
-  /** Pods whose agents don't support rollouts. */
-  | { kind: 'outdated'; pods: string[] };
+  | { kind: 'gateways' | 'noGateway'; wave: WaveFacts };
 
 /** A move, or the reason why the machine stays in its phase. */
 export type Next<To extends RolloutPhase = RolloutPhase> = Move<To> | { wait: Wait };

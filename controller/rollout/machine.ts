@@ -97,15 +97,9 @@ function observe(rollout: RolloutStatus, input: RolloutInput): Facts {
   return isInProgress(rollout) ? { ...facts, rollout: { ...facts.rollout, ...timesOf(facts) } } : facts;
 }
 
-/**
- * While a newer release waits, or an agent is too old, no further gateway gets the release in progress. Its preview can
- * still end.
- */
+/** While a newer release waits, no further gateway gets the release in progress. Its preview can still end. */
 function newestWaits({ rollout, input, newestWait }: Facts): Next | undefined {
   const { phase } = rollout;
   const isPreviewOver = phase === 'Previewing' && isPreviewed(rollout, rollout, input);
-  if (!newestWait || !isInProgress(rollout) || isPreviewOver) return undefined;
-  // It doesn't wait for an approval, a window, or a soak at present.
-  const isMisleading = newestWait.kind === 'outdated' && phase !== 'Previewing' && phase !== 'Progressing';
-  return isMisleading ? { to: 'Progressing' } : { wait: newestWait };
+  return newestWait && isInProgress(rollout) && !isPreviewOver ? { wait: newestWait } : undefined;
 }

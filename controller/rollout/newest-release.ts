@@ -14,7 +14,7 @@ import { stopBefore } from './give-up.ts';
 import type { Move } from './moves.ts';
 import { failuresIn, isPreviewed } from './preview.ts';
 import type { RolloutInput } from './rollout-input.ts';
-import { begin, givenUpWith, isNext, returnToStable } from './transitions.ts';
+import { begin, isNext, returnToStable } from './transitions.ts';
 
 /** Relation of the newest release to the others. */
 function relationOf(rollout: RolloutStatus, input: RolloutInput) {
@@ -23,25 +23,19 @@ function relationOf(rollout: RolloutStatus, input: RolloutInput) {
   if (isSame(newest, rollout)) return 'current';
   if (isSame(newest, stableOf(rollout) ?? {})) return 'stable';
   if (rollout.givenUp?.includes(entryOf(newest))) return 'givenUp';
-  return isOnlyMoved(rollout, newest, input) ? 'moved' : 'newer';
+  return 'newer';
 }
 
-/**
- * Starts the newest release as soon as the first wave that it changes can begin. Agents that don't support rollouts
- * block both the newest release and one in progress.
- */
+/** Starts the newest release as soon as the first wave that it changes can begin. */
 export function judgeNewest(
   rollout: RolloutStatus,
   input: RolloutInput,
 ): Pick<Facts, 'rollout' | 'start' | 'newestWait'> {
   const { newest } = input;
-  const pods = input.gateways.flatMap(({ isOutdated, name }) => (isOutdated ? name : []));
-  const outdated: Wait | undefined = pods.length > 0 ? { kind: 'outdated', pods } : undefined;
   // A release that waits keeps waiting while the newest one is unknown; one in progress continues.
-  if (!newest)
-    return { rollout, newestWait: outdated ?? (rollout.nextCommit === undefined ? undefined : { kind: 'none' }) };
-  const none = { rollout: withNext(rollout, undefined), newestWait: outdated };
-  const hold = (wait: Wait, held = rollout) => ({ rollout: withNext(held, newest), newestWait: outdated ?? wait });
+  if (!newest) return { rollout, newestWait: rollout.nextCommit === undefined ? undefined : { kind: 'none' } };
+  const none = { rollout: withNext(rollout, undefined), newestWait: undefined };
+  const hold = (newestWait: Wait) => ({ rollout: withNext(rollout, newest), newestWait });
   switch (relationOf(rollout, input)) {
     case 'unknown':
     case 'current':
@@ -52,10 +46,8 @@ export function judgeNewest(
     case 'givenUp':
       // An abandoned release isn't newer: the current rollout continues.
       return isInProgress(rollout) ? none : hold({ kind: 'givenUp' });
-    case 'moved':
-      return hold({ kind: 'givenUp' }, { ...rollout, givenUp: givenUpWith(rollout, newest) });
     case 'newer': {
-      const wait = outdated ?? waitToBegin(rollout, newest, input);
+      const wait = waitToBegin(rollout, newest, input);
       return wait ? hold(wait) : { rollout, start: startOf(newest, rollout, input) };
     }
   }
@@ -104,16 +96,6 @@ function waitToBegin(rollout: RolloutStatus, release: Release, input: RolloutInp
   const { changesNothing, waves } = factsOf({ ...begun, phase: 'Previewing' }, input);
   return changesNothing ? undefined : gateOf(waves.findIndex(({ canBeSkipped }) => !canBeSkipped));
 }
-
-/**
- * Whether a newest release is the version that was rolled back, and its tag was moved since then. It is abandoned once,
- * so that it can be retried.
- */
-const isOnlyMoved = (rollout: RolloutStatus, { commit, revision }: Release, { isSameVersion }: RolloutInput): boolean =>
-  isSameVersion === true &&
-  (rollout.phase === 'RollingBack' || rollout.phase === 'RolledBack') &&
-  revision === rollout.revision &&
-  commit !== rollout.nextCommit;
 
 /** Notes the release that waits. If it is another one, its wait begins now. */
 function withNext(rollout: RolloutStatus, next: Release | undefined): RolloutStatus {

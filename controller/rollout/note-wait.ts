@@ -25,7 +25,6 @@ export function noteWait(facts: Facts, wait: Wait): RolloutStatus {
 const WAITS: Partial<Record<Wait['kind'], RolloutWait>> = {
   approval: 'Approval',
   window: 'Window',
-  outdated: 'Agents',
   givenUp: 'Retry',
   noGateway: 'Gateways',
 };

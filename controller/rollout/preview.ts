@@ -130,7 +130,7 @@ function countReports(begun: RolloutPreview, rollout: RolloutStatus, input: Roll
   };
 }
 
-/** Returns the gateways whose preview hasn't arrived. Agents without previews, and gateways that weren't ready, send none. */
+/** Returns the gateways whose preview hasn't arrived. Gateways that weren't ready, or have no agent, send none. */
 function awaitedIn(
   { startedAt }: Pick<RolloutPreview, 'startedAt'>,
   reporting: ReadonlySet<RolloutGateway>,
@@ -138,7 +138,7 @@ function awaitedIn(
 ): RolloutGateway[] {
   const isUnready = unreadyBefore(startedAt);
   return gateways.filter(
-    (gateway) => gateway.supportsPreviews && !gateway.isPaused && !isUnready(gateway) && !reporting.has(gateway),
+    (gateway) => gateway.report && !gateway.isPaused && !isUnready(gateway) && !reporting.has(gateway),
   );
 }
 
@@ -176,9 +176,7 @@ function timesOf(release: Release, rollout: RolloutStatus, input: RolloutInput) 
   if (isRunning) return { startedAt: preview.startedAt, nextPreviewAt };
   if (!preview && staleIn(release, rollout, input).length > 0) return undefined;
   const earliestAt = nextPreviewAt === undefined ? now - previewIntervalMs : Date.parse(nextPreviewAt);
-  // Agents without previews have nothing to do.
-  if (!gateways.some(({ supportsPreviews, isPaused }) => supportsPreviews && !isPaused))
-    return { startedAt: iso(now), nextPreviewAt };
+  if (!gateways.some(({ report, isPaused }) => report && !isPaused)) return { startedAt: iso(now), nextPreviewAt };
   if (now < earliestAt) return undefined;
   return { startedAt: iso(now), nextPreviewAt: iso(Math.max(now, earliestAt + previewIntervalMs)) };
 }

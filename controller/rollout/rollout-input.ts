@@ -23,14 +23,10 @@ export interface RolloutGateway
   fits: readonly boolean[];
   /** Paused, in a dry run, or a standby: it neither passes nor fails. */
   isPaused: boolean;
-  /** Its agent doesn't support rollouts, and follows the newest commit. */
-  isOutdated: boolean;
   /** Problem reported by its agent and its pod; undefined if there is none. */
   problem?: string | undefined;
   /** Report of its agent; undefined if there is none. */
   report: GatewayReport | undefined;
-  /** Its agent previews releases. */
-  supportsPreviews?: boolean;
   /** Last preview that it reports. */
   preview?: ReportedPreview | undefined;
 }
@@ -57,8 +53,6 @@ export interface RolloutInput {
   gateways: readonly RolloutGateway[];
   /** The newest release; undefined if there is none. */
   newest: Release | undefined;
-  /** Whether its tag, chosen for a range, is the same version as the release of the rollout. */
-  isSameVersion?: boolean;
   /** Release that the gateways have followed, if nothing was rolled out yet. */
   delivered: Release | undefined;
   /** Releases that were complete, newest first. */

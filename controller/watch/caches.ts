@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { AGENT_LABEL } from '../../shared/api/names.ts';
 import type { SyncRelease } from '../../shared/api/sync-release.ts';
@@ -17,7 +16,7 @@ import type { Logger } from '../../shared/log.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from './observed-gateway-sync.ts';
 import { type ObservedPod, type Pod, projectPod } from './observed-pod.ts';
 import { type ObservedRelease, projectRelease } from './observed-release.ts';
-import { isReportOf, type ObservedReport, projectReport } from './observed-report.ts';
+import { type ObservedReport, projectReport } from './observed-report.ts';
 import {
   type ObservedRoleBinding,
   projectRoleBinding,
@@ -25,7 +24,6 @@ import {
   ROLE_BINDING_SELECTOR,
   type RoleBinding,
 } from './observed-role-binding.ts';
-import { ReportsWithoutPod } from './reports-without-pod.ts';
 import { StringPool } from './string-pool.ts';
 
 export interface CacheListeners {
@@ -60,7 +58,6 @@ export class Caches {
   readonly #pods: Reflector<Pod, ObservedPod>[] = [];
   readonly #reports: Reflector<SyncReport, ObservedReport>[] = [];
   readonly #roleBindings: Reflector<RoleBinding, ObservedRoleBinding>[] = [];
-  readonly #withoutPod = new ReportsWithoutPod();
   readonly #serverTime: CacheOptions['serverTime'];
 
   constructor(options: CacheOptions, listeners: CacheListeners) {
@@ -103,10 +100,7 @@ export class Caches {
           path: corePath('pods', namespace),
           labelSelector: `${AGENT_LABEL}=true`,
           project: compact(projectPod),
-          onChange: (change) => {
-            this.#boundReports(change.key);
-            listeners.onPod(change);
-          },
+          onChange: listeners.onPod,
         }),
       );
       this.#reports.push(
@@ -114,10 +108,7 @@ export class Caches {
           ...watchOf('syncreports'),
           path: syncReportPath(namespace),
           project: compact(projectReport),
-          onChange: (change) => {
-            this.#boundReports(change.key);
-            listeners.onReport(change);
-          },
+          onChange: listeners.onReport,
         }),
       );
       if (!roleBindings) continue;
@@ -144,16 +135,7 @@ export class Caches {
 
   /** Runs all watches until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const stopped = once(signal, 'abort');
-    const others = [...this.#gatewaySyncs, ...this.#releases, ...this.#pods, ...this.#roleBindings];
-    await Promise.all([
-      ...others.map((loop) => loop.run(signal)),
-      // Only a limited number of reports is kept without their pods.
-      ...this.#reports.map(async (reports, index) => {
-        await Promise.race([this.#pods[index]?.firstSync, stopped]);
-        await reports.run(signal);
-      }),
-    ]);
+    await Promise.all(this.#all.map((reflector) => reflector.run(signal)));
   }
 
   /** Resolves when every kind has been listed once. */
@@ -198,17 +180,6 @@ export class Caches {
 
   *pods(): Iterable<ObservedPod> {
     for (const reflector of this.#pods) yield* reflector.store.values();
-  }
-
-  /** Keeps the content of each report whose pod exists, and of a limited number of others. */
-  #boundReports(key: ObjectKey): void {
-    const report = this.report(key);
-    this.#withoutPod.delete(key);
-    if (!report || isReportOf(report, this.pod(key))) return;
-    const dropped = this.#withoutPod.add(key);
-    if (dropped === undefined) return;
-    const store = this.#reports.find((reflector) => reflector.store.has(dropped))?.store;
-    store?.set(dropped, { podUID: store.get(dropped)?.podUID, status: undefined });
   }
 
   get #all(): AnyReflector[] {

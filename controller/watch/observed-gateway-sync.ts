@@ -9,7 +9,7 @@ import { validateProfiles } from '../../shared/domain/files/validate-profiles.ts
 import { isSameRepository } from '../../shared/domain/git/repository.ts';
 import { specRef } from '../../shared/domain/git/spec-ref.ts';
 import { headerSecrets } from '../../shared/domain/kubernetes/header-secrets.ts';
-import { pushIn, requestIn } from '../../shared/domain/kubernetes/recorded-request.ts';
+import { pushIn, type RecordedRequest, requestIn } from '../../shared/domain/kubernetes/recorded-request.ts';
 import { isEdited } from '../../shared/domain/kubernetes/request-id.ts';
 import { resolveProfile } from '../../shared/domain/kubernetes/resolve-profile.ts';
 import { syncRevision } from '../../shared/domain/rollout/sync-revision.ts';
@@ -17,24 +17,6 @@ import { withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { shorten } from '../../shared/domain/text/shorten.ts';
 import { clip } from '../../shared/domain/text/text.ts';
 import { isApplied, ownersOfField } from './observed-owner.ts';
-
-/** A request for a ref, as in its annotations. */
-export interface RequestAnnotations {
-  ref: string;
-  at?: string;
-  by?: string;
-  id?: string;
-  /** The repository that the delivery was about; absent if it named none. */
-  repo?: string;
-}
-
-/** A push to a branch, as in its annotations. */
-interface PushAnnotations {
-  ref: string;
-  at?: string;
-  /** The repository that the delivery was about; absent if it named none. */
-  repo?: string;
-}
 
 /** Facts about annotations that they don't contain. */
 export interface Origin {
@@ -68,8 +50,6 @@ type ObservedGit = Omit<GatewaySyncSpec['git'], 'submodules' | 'timeout'>;
 type ObservedGateway = Pick<GatewaySyncSpec['gateway'], 'port' | 'tls' | 'api'> & {
   /** Whether gateways are verified. */
   verifies?: true;
-  /** Whether agents send a signal to a process. */
-  signals?: true;
   /** Keys of Secrets with values of headers. */
   headers?: { name: string; key: string }[];
 };
@@ -106,8 +86,8 @@ export interface ObservedGatewaySync {
   deleting: boolean;
   spec: ObservedSpec;
   status: GatewaySyncStatus;
-  request?: RequestAnnotations & Origin;
-  push?: PushAnnotations & Origin;
+  request?: RecordedRequest & Origin;
+  push?: RecordedRequest & Origin;
   orders?: Orders;
   /** Authors of the orders. */
   orderedBy?: { [Name in keyof Orders]?: Author };
@@ -129,8 +109,13 @@ export function projectGatewaySync(
 ): ObservedGatewaySync {
   const earlier = previous?.uid === metadata.uid ? previous : undefined;
   const projected = earlier && earlier.generation === metadata.generation ? earlier.spec : projectSpec(spec);
-  const { generation = 0 } = metadata;
+  const { generation = 0, annotations, managedFields } = metadata;
   const editAt = generation > 1 ? now : undefined;
+  const { requestedRef, pushedRef } = REQUEST_ANNOTATIONS;
+  const originOf = (ref: string): Origin => ({
+    applied: ownersOf(managedFields, ref).some(isApplied),
+    seenAt: now,
+  });
   return {
     namespace: metadata.namespace,
     name: metadata.name,
@@ -143,8 +128,8 @@ export function projectGatewaySync(
     status: status ?? {},
     ...ordersOf(metadata, spec),
     ...withoutUndefined({
-      request: requestOf(metadata, earlier?.request, now),
-      push: pushOf(metadata, earlier?.push, now),
+      request: withOrigin(requestIn(annotations), earlier?.request, originOf(requestedRef)),
+      push: withOrigin(pushIn(annotations), earlier?.push, originOf(pushedRef)),
       editSeenAt: earlier && isSameGit(earlier.spec.git, projected.git) ? earlier.editSeenAt : editAt,
     }),
   };
@@ -199,7 +184,6 @@ function projectGateway({ port, tls, api, reload, verify }: GatewaySyncSpec['gat
     tls,
     ...withoutUndefined({ api }),
     ...(verify && { verifies: true as const }),
-    ...(reload?.signal && { signals: true as const }),
     ...(headers.length > 0 && { headers }),
   };
 }
@@ -225,49 +209,30 @@ function atomicDestinations(mappings: readonly Mapping[]): string[] {
   });
 }
 
-function requestOf(
-  { annotations, managedFields }: GatewaySync['metadata'],
-  previous: ObservedGatewaySync['request'],
-  now: number,
-): ObservedGatewaySync['request'] {
-  const recorded = requestIn(annotations);
+/** Adds the origin to a request or a push; the time of its first sight is kept. */
+function withOrigin(
+  recorded: RecordedRequest | undefined,
+  previous: (RecordedRequest & Origin) | undefined,
+  { applied, seenAt }: Origin,
+): (RecordedRequest & Origin) | undefined {
   if (!recorded) return undefined;
-  const { ref, at, by, id, repo } = recorded;
   const edited = isEdited(recorded);
-  const request = {
-    ref,
-    ...withoutUndefined({ at, by: edited ? MANUAL : by, id, repo: edited ? undefined : named(repo) }),
-  };
-  const applied = ownersOf(managedFields, REQUEST_ANNOTATIONS.requestedRef).some(isApplied);
+  const { by, repo } = recorded;
+  const own = { by: edited ? MANUAL : by, repo: edited || repo === NO_REPOSITORY ? undefined : repo };
+  const request = withoutUndefined({ ...recorded, ...own });
   const isSeen = previous && isSameRequest(request, previous);
-  return { ...request, applied, edited, seenAt: isSeen ? previous.seenAt : now };
+  return { ...request, applied, edited, seenAt: isSeen ? previous.seenAt : seenAt };
 }
 
 /** Author of a request of which an annotation was edited. */
 const MANUAL = 'manual';
 
-function pushOf(
-  { annotations, managedFields }: GatewaySync['metadata'],
-  previous: ObservedGatewaySync['push'],
-  now: number,
-): ObservedGatewaySync['push'] {
-  const push = pushIn(annotations);
-  if (!push) return undefined;
-  const { ref, at, repo } = push;
-  const pushed = { ref, ...withoutUndefined({ at, repo: named(repo) }) };
-  const applied = ownersOf(managedFields, REQUEST_ANNOTATIONS.pushedRef).some(isApplied);
-  const isSeen = previous && isSameRequest(pushed, previous);
-  return { ...pushed, applied, seenAt: isSeen ? previous.seenAt : now };
-}
-
 /** Whether two requests or pushes have the same annotations. */
 export const isSameRequest = (
-  one: RequestAnnotations,
-  other: { [Name in keyof RequestAnnotations]?: string | undefined },
+  one: RecordedRequest,
+  other: { [Name in keyof RecordedRequest]?: string | undefined },
 ): boolean =>
   one.ref === other.ref && one.at === other.at && one.by === other.by && one.id === other.id && one.repo === other.repo;
-
-const named = (repo: string | undefined): string | undefined => (repo === NO_REPOSITORY ? undefined : repo);
 
 /** An empty annotation is ignored, because the status couldn't show that it was handled. */
 const nonEmpty = (annotation: string | undefined): string | undefined => annotation || undefined;

@@ -4,7 +4,6 @@ import { MAX_UID } from '../../shared/domain/kubernetes/object-name.ts';
 import { clockSkewOf, TOLERATED_SKEW_MS } from '../../shared/domain/text/clock-skew.ts';
 import { omit, withoutUndefined } from '../../shared/domain/text/objects.ts';
 import { clip } from '../../shared/domain/text/text.ts';
-import { type ObservedPod, ownerOf } from './observed-pod.ts';
 
 /** Unused fields: paths and inspections are for users, and the pod has its names. */
 const UNUSED = ['podUID', 'gateway', 'profile', 'crName', 'reportedAt', 'changes', 'inspection'] as const;
@@ -56,7 +55,3 @@ function noticedSkew(report: SyncReport, previous: ObservedReport | undefined): 
 
 /** In seconds. */
 const SAME_SKEW = 5;
-
-/** Whether a report belongs to exactly this pod, and the pod is a gateway. */
-export const isReportOf = ({ podUID }: Pick<ObservedReport, 'podUID'>, pod: ObservedPod | undefined): boolean =>
-  pod !== undefined && pod.uid === podUID && ownerOf(pod) !== undefined;

@@ -23,8 +23,6 @@ export interface RoleBinding extends Pick<V1RoleBinding, 'roleRef' | 'subjects'>
 
 /** The fields of a RoleBinding that are compared. */
 export interface ObservedRoleBinding {
-  namespace: string;
-  name: string;
   /** Fingerprint of its subjects, from {@link fingerprintOf}, because they can have 1 MiB. */
   subjects: string;
   roleRef: string;
@@ -41,8 +39,6 @@ export function projectRoleBinding({ metadata, subjects = [], roleRef }: RoleBin
   const own = ({ kind, namespace }: { kind: string; namespace?: string }) =>
     kind === 'ServiceAccount' && namespace === metadata.namespace;
   return {
-    namespace: metadata.namespace,
-    name: metadata.name,
     subjects: fingerprintOf(subjects.map((subject) => (own(subject) ? subject.name : JSON.stringify(subject)))),
     roleRef: clip(`${roleRef.kind}/${roleRef.name}`, BOUNDS.text),
     ownerUID: clip(metadata.ownerReferences?.find(isGatewaySync)?.uid, MAX_UID),

@@ -133,6 +133,7 @@ const startController = ({ cluster: { kubeconfig, dir } }: World): Promise<Runni
     logs: dir,
     environment: {
       KUBECONFIG: kubeconfig,
+      POD_NAME: `controller-${process.pid}`,
       POD_NAMESPACE: NAMESPACE,
       LEADER_ELECTION: 'false',
       WEBHOOK_PORT: '0',

@@ -98,6 +98,7 @@ async function startOperator(cluster: ServerAccess, secret: string) {
   await applyObject(cluster, webhookConfiguration({ name: NAMESPACE, namespace: NAMESPACE, port: admissionPort }));
   const receiver = { RECEIVER_PORT: String(webhookPort), WEBHOOK_HMAC_SECRET: secret };
   const controller = {
+    POD_NAME: `controller-${process.pid}`,
     POD_NAMESPACE: NAMESPACE,
     WEBHOOK_PORT: String(admissionPort),
     WEBHOOK_SELF_SIGNED: NAMESPACE,

@@ -141,8 +141,6 @@ export const answerSchema = v.object({
   changes: v.pipe(v.array(changeSchema), v.maxLength(INSPECTION.changes), v.check(isBounded)),
   /** Number of changes that aren't listed. */
   more: v.pipe(v.number(), v.integer(), v.minValue(0)),
-  /** In a drift: the agent answers questions about content. Earlier agents ignore them. */
-  offersContent: v.optional(v.boolean()),
   /** Answer to a question about content, or the reason why there is none. */
   content: v.optional(contentSchema),
   leftOut: v.optional(v.picklist(LEFT_OUT)),

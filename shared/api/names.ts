@@ -45,12 +45,6 @@ export const setByAnnotation = (annotation: string): string => `${annotation}-by
 /** Annotation with which a user queries agents for differences on their gateways: a question as JSON. */
 export const INSPECT_ANNOTATION = 'sync.io/inspect';
 
-/** First agent version that supports rollouts; earlier ones ignore waves and follow the newest commit. */
-export const FIRST_AGENT_WITH_ROLLOUTS = '0.1.0';
-
-/** First agent version that previews a change before it is rolled out. */
-export const FIRST_AGENT_WITH_PREVIEWS = '0.1.0';
-
 /** Label of a SyncRelease with its result, and the one with the name of its GatewaySync. */
 export const RELEASE_LABELS = { result: 'sync.io/release', crName: 'sync.io/cr-name' } as const;
 

@@ -29,7 +29,6 @@ export const CONDITION_REASONS = [
   'Injected',
   'InsecureIgnoreHostKey',
   'InvalidProfile',
-  'InvalidRange',
   'InvalidRepository',
   'InvalidRollout',
   'KnownHosts',

@@ -78,7 +78,7 @@ export const ROLLOUT_PHASES = [
 export type RolloutPhase = (typeof ROLLOUT_PHASES)[number];
 
 /** Waits that only a user, a new pod, or a window can end. */
-const ROLLOUT_WAITS = ['Approval', 'Window', 'Agents', 'Retry', 'Gateways'] as const;
+const ROLLOUT_WAITS = ['Approval', 'Window', 'Retry', 'Gateways'] as const;
 export type RolloutWait = (typeof ROLLOUT_WAITS)[number];
 
 const commit = (description: string) => text(description, 64);
@@ -140,13 +140,11 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
   wave: v.optional(text('Current wave.', 63)),
   summary: text('Text of the printer column, such as canary 2/2, soaking 10m.', 128),
   ...releaseFields('The commit that is rolled out.'),
-  nextCommit: v.optional(
-    commit('A newer commit that waits for its preview, an approval, a window, newer agents, or a retry.'),
-  ),
+  nextCommit: v.optional(commit('A newer commit that waits for its preview, an approval, a window, or a retry.')),
   waitsFor: v.optional(
     oneOf(
       ROLLOUT_WAITS,
-      'Blocker of the rollout, other than gateways in progress: Approval, Window, Agents (too old), Retry (a failed commit that requires a retry by a user), or Gateways (no gateway in the wave can be verified, or the wave takes too long).',
+      'Blocker of the rollout, other than gateways in progress: Approval, Window, Retry (a failed commit that requires a retry by a user), or Gateways (no gateway in the wave can be verified, or the wave takes too long).',
     ),
   ),
   waitsSince: v.optional(timestamp('Time when that wait began.')),

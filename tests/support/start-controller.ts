@@ -67,7 +67,9 @@ export async function startControllerProcess(
   environment: Record<string, string> = {},
   bundle = 'dist/controller.mjs',
 ): Promise<Program> {
-  const program = startProgram(t, bundle, { env: await environmentOf(namespace, environment) });
+  // Its directories have the name of its pod.
+  const TMPDIR = await temporaryDirectory(t, 'controller-');
+  const program = startProgram(t, bundle, { env: { TMPDIR, ...(await environmentOf(namespace, environment)) } });
   await program.waitForLog(/controller started/);
   return program;
 }

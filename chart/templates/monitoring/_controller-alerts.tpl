@@ -106,11 +106,11 @@
     summary: {{ `'The rollout of GatewaySync {{ $labels.namespace }}/{{ $labels.name }} waits for approval.'` }}
     description: The next wave needs an approval. Until then, its gateways keep their current commit.
 - alert: SyncRolloutHeldBack
-  expr: max by (namespace, name) (sync_controller_rollout_waiting{reason=~"Agents|Gateways"}) > 0
+  expr: max by (namespace, name) (sync_controller_rollout_waiting{reason="Gateways"}) > 0
   for: 15m
   labels:
     severity: warning
   annotations:
     summary: {{ `'The rollout of GatewaySync {{ $labels.namespace }}/{{ $labels.name }} is held back.'` }}
-    description: Agents are too old to support rollouts, or a wave has no gateway that can be verified. Until that changes, no further gateway receives a newer commit, not even a fix. status.rollout.message shows the pods or the wave, and what to do.
+    description: A wave has no gateway that can be verified. Until that changes, no further gateway receives a newer commit, not even a fix. status.rollout.message shows the wave, and what to do.
 {{- end -}}

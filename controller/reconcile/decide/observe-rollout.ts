@@ -1,15 +1,12 @@
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
-import { FIRST_AGENT_WITH_PREVIEWS, FIRST_AGENT_WITH_ROLLOUTS } from '../../../shared/api/names.ts';
 import { isCommitHash } from '../../../shared/domain/git/check-ref-name.ts';
 import { isSameRepository } from '../../../shared/domain/git/repository.ts';
-import { isAtLeast } from '../../../shared/domain/git/version.ts';
 import { type Release, releaseOf } from '../../../shared/domain/rollout/releases.ts';
 import { completedIn, newestFirst } from '../../../shared/domain/rollout/stored-release.ts';
 import { isRevision } from '../../../shared/domain/rollout/sync-revision.ts';
 import { fittingWaves, planOf, rolloutKey } from '../../../shared/domain/rollout/waves.ts';
 import { parseDuration } from '../../../shared/domain/text/duration.ts';
 import { isDigest } from '../../../shared/domain/text/is-digest.ts';
-import { isSameVersion } from '../../polling/version-tags.ts';
 import { labelledIn } from '../../releases/results.ts';
 import type { GatewayReport, ReportedPreview, RolloutInput } from '../../rollout/rollout-input.ts';
 import { judgeWindows } from '../../rollout/windows.ts';
@@ -26,8 +23,6 @@ const PREVIEW_INTERVAL_MS = 60_000;
 
 /** Input of a rollout step. */
 interface StepFacts {
-  /** The status, with the fields about the followed ref. */
-  sync: GatewaySyncStatus;
   observation: RolloutObservation;
   /** The newest release, if it is stored. */
   newest: Release | undefined;
@@ -38,7 +33,7 @@ interface StepFacts {
 }
 
 /** Makes the input of a step. */
-export function rolloutInput({ sync, observation, newest, pauseOf, now }: StepFacts): RolloutInput {
+export function rolloutInput({ observation, newest, pauseOf, now }: StepFacts): RolloutInput {
   const { gatewaySync, pods, reportOf, releases } = observation;
   const { spec, status: before, orders = {} } = gatewaySync;
   const { rollout = {}, revision = '' } = spec;
@@ -58,9 +53,6 @@ export function rolloutInput({ sync, observation, newest, pauseOf, now }: StepFa
       isPaused: Boolean(pauseOf(pod.profile)) || isStandby(reportOf(pod)?.status),
     })),
     newest,
-    isSameVersion:
-      sync.target?.range !== undefined &&
-      isSameVersion([sync.lastSyncRef, before.rollout?.ref], sync.target.tagPrefix ?? ''),
     delivered: contentOf(before, revision),
     completed: completedIn(releases),
     lastComplete: lastComplete && isOfRepository(lastComplete) ? releaseOf(lastComplete) : undefined,
@@ -99,8 +91,8 @@ function reportedBy(
   { verifies, number }: { verifies: boolean; number: number | undefined },
 ) {
   const problem = [status && messageOn(number, status), waiting].filter(Boolean).join('; ') || undefined;
-  if (!status) return { report: undefined, problem, isOutdated: false };
-  const { rollout, agentVersion, commit = '', revision = '' } = status;
+  if (!status) return { report: undefined, problem };
+  const { rollout, commit = '', revision = '' } = status;
   return {
     report: {
       rollout,
@@ -110,8 +102,6 @@ function reportedBy(
       state: healthOf(status, verifies),
     },
     problem,
-    isOutdated: !isAtLeast(agentVersion, FIRST_AGENT_WITH_ROLLOUTS),
-    supportsPreviews: isAtLeast(agentVersion, FIRST_AGENT_WITH_PREVIEWS),
     preview: previewIn(status),
   };
 }

@@ -56,7 +56,7 @@ export function rollOut(sync: GatewaySyncStatus, given: RolloutObservation, mome
   // A release that isn't stored can't be read. A current rollout continues.
   const usable = usableIn(releases, gatewaySync);
   const stored = newest && withName(newest, nameOf(newest, state, usable));
-  const input = rolloutInput({ sync, observation, newest: stored, now, pauseOf: pausesOf(gatewaySync) });
+  const input = rolloutInput({ observation, newest: stored, now, pauseOf: pausesOf(gatewaySync) });
   // Nothing changes for a spec that hasn't been judged yet.
   const mayMove = !spec.paused && sync.observedGeneration === generation;
   const moved = mayMove && (state || newest) ? advance(input, { gatewaySync, releases, usable }) : undefined;

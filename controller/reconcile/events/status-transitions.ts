@@ -35,7 +35,7 @@ export function transitionsOf(before: GatewaySyncStatus, after: GatewaySyncStatu
   ].filter((transition) => transition !== undefined);
 }
 
-/** Returns warnings about newly listed pods, because only their workload's controller gets admission warnings. */
+/** Returns warnings about newly listed pods. */
 export function podTransitions(
   before: GatewaySyncStatus,
   after: GatewaySyncStatus,

@@ -77,7 +77,9 @@ async function build(
     await mkdir(MEMORY_PATH);
     const webhook = { WEBHOOK_PORT: String(port), WEBHOOK_SELF_SIGNED: `${OPERATOR}-webhook` };
     const replica = { name: `controller-${index}`, program: 'controller', account: OPERATOR } as const;
-    world.controllers.push(await startReplica(world, replica, { LEASE_NAME: LEASE, MEMORY_PATH, ...webhook }));
+    world.controllers.push(
+      await startReplica(world, replica, { LEASE_NAME: LEASE, MEMORY_PATH, TMPDIR: MEMORY_PATH, ...webhook }),
+    );
   }
   for (const [index, port] of receiverPorts.entries()) {
     const environment = { RECEIVER_PORT: String(port), WEBHOOK_HMAC_SECRET_FILE: secretFile };

@@ -17,9 +17,6 @@ export type Change<T> =
   | { type: 'upserted'; key: ObjectKey; object: T; previous: T | undefined }
   | { type: 'deleted'; key: ObjectKey; previous: T };
 
-/** The requests about a collection that the API server permits. Lists are permitted if watches are. */
-export type Permission = 'watch' | 'list' | 'none';
-
 interface KubernetesObject {
   metadata: ObjectMeta;
 }
@@ -40,8 +37,8 @@ export interface ReflectorOptions<TRaw, T> {
   log: Logger;
   /** Returns the time until the next attempt after this error (ms), if backoff isn't suitable. */
   retryAfterMs?: (error: unknown) => number | undefined;
-  /** Called if the permissions are known or change. If specified, everything is listed again while watches are denied. */
-  onPermission?: (permission: Permission) => void;
+  /** Called if the permission to list and watch is known or changes. */
+  onPermission?: (isAllowed: boolean) => void;
   /** Returns whether an error was reported already, and is only logged for debugging. Called after `retryAfterMs`. */
   isOldNews?: (error: unknown) => boolean;
   /** Time without data after which a watch is aborted, and everything is listed again (ms). */
@@ -81,7 +78,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
   #version = '';
   #listedAt = 0;
   #progressAt: number | undefined;
-  #permission: Permission | undefined;
+  #isAllowed: boolean | undefined;
 
   constructor(options: ReflectorOptions<TRaw, T>) {
     this.#options = options;
@@ -111,7 +108,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
       } catch (error) {
         if (signal.aborted) break;
         failure = error;
-        if (isApiError(error, 403) && this.#options.onPermission) this.#onDenied();
+        if (isApiError(error, 403)) this.#notePermission(false);
         pauseMs = this.#options.retryAfterMs?.(error);
         this.#onFailure(error);
       }
@@ -122,15 +119,10 @@ export class Reflector<TRaw extends KubernetesObject, T> {
     this.#progressAt = undefined;
   }
 
-  #onDenied(): void {
-    this.#notePermission(this.#version === '' ? 'none' : 'list');
-    this.#version = '';
-  }
-
-  #notePermission(permission: Permission): void {
-    if (permission === this.#permission) return;
-    this.#permission = permission;
-    this.#options.onPermission?.(permission);
+  #notePermission(isAllowed: boolean): void {
+    if (isAllowed === this.#isAllowed) return;
+    this.#isAllowed = isAllowed;
+    this.#options.onPermission?.(isAllowed);
   }
 
   #onFailure(error: unknown): void {
@@ -163,7 +155,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
     this.#listedAt = performance.now();
     this.#synced = true;
     this.#firstSync.resolve();
-    if (this.#permission !== 'list') this.#notePermission('watch');
+    this.#notePermission(true);
   }
 
   async #watch(signal: AbortSignal): Promise<void> {
@@ -186,7 +178,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
       if (event.type === 'DELETED') this.#remove(keyOf(event.object));
       else if (event.type !== 'BOOKMARK') this.#upsert(event.object);
       this.#version = resourceVersion;
-      this.#notePermission('watch');
+      this.#notePermission(true);
       // A socket can deliver thousands of events at once, and each can cause more work.
       if (this.#pacer.isDue) await this.#pacer.rest();
     }

@@ -116,18 +116,6 @@ suite('self-signed certificates', { concurrency: 4 }, () => {
     assert.equal(await replicas[1]?.serving(), (await readSecret(namespace))['tls.crt']);
   });
 
-  test('are recreated with the labels of the release, by which Helm deletes them', slow, async (t) => {
-    const { namespace, replicas } = await startReplicas(t, 1);
-    const release = `meta.helm.sh/release-name=${namespace}`;
-    await kubectl('annotate', 'mutatingwebhookconfiguration', namespace, release, 'cert-manager.io/x=y');
-    await kubectl('label', 'mutatingwebhookconfiguration', namespace, 'app.kubernetes.io/managed-by=Helm');
-    await replicas[0]?.look();
-    const output = ['--namespace', namespace, '--output', 'jsonpath={.metadata.annotations} {.metadata.labels}'];
-    const [annotations, labels] = (await kubectl('get', 'secret', `${namespace}-certificate`, ...output)).split(' ');
-    assert.deepEqual(JSON.parse(annotations ?? ''), { 'meta.helm.sh/release-name': namespace });
-    assert.deepEqual(JSON.parse(labels ?? ''), { 'app.kubernetes.io/managed-by': 'Helm' });
-  });
-
   test('replace a Secret that is invalid, or that a chart left empty', slow, async (t) => {
     const { namespace, replicas } = await startReplicas(t, 1);
     for (const stringData of [{}, { 'ca.crt': 'x', 'ca.key': 'x', 'tls.crt': '-----BEGIN x', 'tls.key': 'x' }]) {

@@ -37,6 +37,7 @@ test('only an API server that is configured as documented gets answers to its re
   const controller = startProgram(t, 'dist/controller.mjs', {
     env: {
       KUBECONFIG: server.kubeconfig,
+      TMPDIR: directory,
       LEADER_ELECTION: 'false',
       METRICS_PORT: '0',
       WEBHOOK_PORT: String(port),

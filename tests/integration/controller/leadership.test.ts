@@ -130,6 +130,7 @@ suite('a controller with a lease', () => {
       const controller = startProgram(t, 'dist/controller.mjs', {
         env: {
           KUBECONFIG: await unreachableKubeconfig(t),
+          TMPDIR: await temporaryDirectory(t, 'controller-'),
           LEADER_ELECTION: 'false',
           METRICS_PORT: '0',
           HEALTH_PORT: String(await freePort()),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { createNamespace } from '../../support/cluster.ts';
@@ -7,38 +7,27 @@ import { startControllerProcess } from '../../support/start-controller.ts';
 import { startTcpServer } from '../../support/tcp-server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-test('a controller removes directories of a killed one, and none of a running one', async (t) => {
+test('a controller replaces the directories of a killed one with its name, and no others', async (t) => {
   const directory = await temporaryDirectory(t, 'left-');
   const tmp = path.join(directory, 'tmp');
   const memory = path.join(directory, 'memory');
-  await mkdir(path.join(tmp, 'controller-999999-abcdef'), { recursive: true });
+  await mkdir(path.join(tmp, 'stoker-operator-x'), { recursive: true });
   await mkdir(path.join(memory, 'photos'), { recursive: true });
   const namespace = await createNamespace(t);
-  const start = () => startControllerProcess(t, namespace, { TMPDIR: tmp, MEMORY_PATH: memory });
-  const killed = await start();
+  const start = (POD_NAME: string) =>
+    startControllerProcess(t, namespace, { TMPDIR: tmp, MEMORY_PATH: memory, POD_NAME });
+  const killed = await start('one');
   await killed.kill();
-  const left = await readdir(tmp);
-  const leftKeys = await readdir(memory);
-  assert.deepEqual([left.length, leftKeys.length], [2, 2], 'it was killed before it could remove anything');
+  const left = path.join(memory, 'stoker-operator-one-keys', 'key');
+  await writeFile(left, 'secret');
 
-  const first = await start();
-  const own = await readdir(tmp);
-  assert.deepEqual(
-    own.filter((name) => left.includes(name)),
-    ['controller-999999-abcdef'],
-  );
-  assert.deepEqual(
-    (await readdir(memory)).filter((name) => leftKeys.includes(name)),
-    ['photos'],
-  );
-  const second = await start();
-  const both = await readdir(tmp);
-  assert.deepEqual(
-    own.filter((name) => !both.includes(name)),
-    [],
-  );
+  const first = await start('one');
+  await assert.rejects(readFile(left), { code: 'ENOENT' });
+  const second = await start('two');
+  const names = ['stoker-operator-one', 'stoker-operator-two', 'stoker-operator-x'];
+  assert.deepEqual((await readdir(tmp)).sort(), names);
   await Promise.all([first.stop(), second.stop()]);
-  assert.deepEqual(await readdir(tmp), ['controller-999999-abcdef']);
+  assert.deepEqual(await readdir(tmp), ['stoker-operator-x']);
   assert.deepEqual(await readdir(memory), ['photos']);
 });
 

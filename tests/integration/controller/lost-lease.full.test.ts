@@ -35,8 +35,6 @@ function beginReview({ namespace, port }: { namespace: string; port: number }) {
     request: {
       uid: 'in-flight',
       namespace,
-      operation: 'CREATE',
-      resource: { group: '', version: 'v1', resource: 'pods' },
       object: gatewayPod(namespace, 'in-flight'),
     },
   });

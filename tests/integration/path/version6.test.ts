@@ -36,6 +36,7 @@ async function controllerWith(t: TestContext, KUBECONFIG: string, namespace: str
   const [WEBHOOK_PORT, HEALTH_PORT, METRICS_PORT] = ports.map(String) as [string, string, string];
   const env = {
     KUBECONFIG,
+    TMPDIR: directory,
     WEBHOOK_PORT,
     HEALTH_PORT,
     METRICS_PORT,

@@ -86,7 +86,7 @@ async function start(t: TestContext, kubeconfig: string, metricsPort: number): P
     nodeArgs: [...(await readNodeFlags('controller')), ...(cgroup?.flags ?? [])],
     env: {
       KUBECONFIG: kubeconfig,
-      POD_NAME: 'controller',
+      POD_NAME: `controller-${process.pid}`,
       POD_NAMESPACE: other,
       LEADER_ELECTION: 'false',
       WEBHOOK_PORT: '0',

@@ -196,13 +196,13 @@ export const ALERT_CASES: Record<string, AlertCase> = {
   },
   SyncRolloutHeldBack: {
     firing: [
-      { at: '20m', series: { [waiting('Agents')]: '1x60', [rollout('Complete')]: '1x60' }, labels: site },
+      { at: '20m', series: { [waiting('Gateways')]: '1x60', [rollout('Complete')]: '1x60' }, labels: site },
       { at: '20m', series: { [waiting('Gateways')]: '1x60' }, labels: site },
     ],
     quiet: [
-      { at: '10m', series: { [waiting('Agents')]: '1x60' } },
+      { at: '10m', series: { [waiting('Gateways')]: '1x60' } },
       { at: '20m', series: { [waiting('Retry')]: '1x60' } },
-      { at: '20m', series: { [waiting('Agents')]: '1x3 stale' } },
+      { at: '20m', series: { [waiting('Gateways')]: '1x3 stale' } },
     ],
   },
   SyncReceiverIsDown: isDown('test-stoker-operator-receiver'),

@@ -1,28 +1,27 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { makeDirectory, removeLeft } from '../../../controller/own-directories.ts';
+import { freshDirectory } from '../../../controller/own-directories.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-const processes = (own: number, ...running: number[]) => ({ own, isRunning: (id: number) => running.includes(id) });
-
-test('directories of killed processes are removed, even those with the ID of the running process', async (t) => {
-  const directory = await temporaryDirectory(t, 'own-directories-');
-  const [killed, earlier, running] = [7, 1, 8].map((id) => makeDirectory(directory, processes(id)));
-  for (const made of [killed, earlier, running]) await writeFile(path.join(made ?? '', 'key'), 'secret');
-  removeLeft(directory, processes(1, 1, 8));
-  assert.deepEqual(await readdir(directory), [path.basename(running ?? '')]);
+test('a directory of a killed process is emptied, and others are kept', async (t) => {
+  const parent = await temporaryDirectory(t, 'own-directories-');
+  const killed = freshDirectory(parent, 'controller-0');
+  const other = freshDirectory(parent, 'controller-1');
+  for (const made of [killed, other]) await writeFile(path.join(made, 'key'), 'secret');
+  assert.equal(freshDirectory(parent, 'controller-0'), killed);
+  assert.deepEqual(await readdir(killed), []);
+  assert.equal((await stat(killed)).mode & 0o777, 0o700);
+  assert.deepEqual(await readdir(other), ['key']);
 });
 
-test('other directories are kept, even if a link to one has the name of a directory of a killed process', async (t) => {
-  const directory = await temporaryDirectory(t, 'own-directories-');
-  const at = (...names: string[]) => path.join(directory, ...names);
-  const others = ['controller-7-abcdef', 'elsewhere', 'notes', 'stoker-operator-7', 'stoker-operator-x-abcdef'];
-  for (const name of others) await mkdir(at(name));
-  await writeFile(at('elsewhere', 'file'), 'kept');
-  await symlink(at('elsewhere'), at('stoker-operator-7-abcdef'));
-  removeLeft(directory, processes(1, 1));
-  assert.deepEqual((await readdir(directory)).sort(), others);
-  assert.deepEqual(await readdir(at('elsewhere')), ['file']);
+test('a link with the name of the directory is replaced, and the directory behind it is kept', async (t) => {
+  const parent = await temporaryDirectory(t, 'own-directories-');
+  const elsewhere = path.join(parent, 'elsewhere');
+  await mkdir(elsewhere);
+  await writeFile(path.join(elsewhere, 'file'), 'kept');
+  await symlink(elsewhere, path.join(parent, 'stoker-operator-controller-0'));
+  assert.deepEqual(await readdir(freshDirectory(parent, 'controller-0')), []);
+  assert.deepEqual(await readdir(elsewhere), ['file']);
 });

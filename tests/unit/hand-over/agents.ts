@@ -7,7 +7,6 @@ import { type Surroundings, UNKNOWN } from '../../../agent/resource/judge-resour
 import { viewProfile } from '../../../agent/resource/stored-syncs.ts';
 import { projectResource } from '../../../agent/resource/watch-resource.ts';
 import { idleFinding } from '../../../agent/sync/in-force.ts';
-import { FIRST_AGENT_WITH_ROLLOUTS as agentVersion } from '../../../shared/api/names.ts';
 import { syncRevision } from '../../../shared/domain/rollout/sync-revision.ts';
 import { TransientError } from '../../../shared/errors.ts';
 import { versionOf } from './api-server.ts';
@@ -154,7 +153,12 @@ function withReport(world: World, index: number, { parts }: Setup, finding: Find
     gatewayName: undefined,
   };
   const { mapping: _, ...applied } = agent.disk ?? { mapping: undefined };
-  const context = { identity, gateway: podName, applied: agent.disk && (applied as Agent['disk']), agentVersion };
+  const context = {
+    identity,
+    gateway: podName,
+    applied: agent.disk && (applied as Agent['disk']),
+    agentVersion: '1.0.0',
+  };
   const report = parts.reportStatus(finding, context);
   checkReport(world, index, report);
   return withAgent(world, index, { ...agent, report });

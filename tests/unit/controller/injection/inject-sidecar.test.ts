@@ -116,7 +116,7 @@ suite('an injected pod', () => {
       const { patch: _, ...injection } = inject(pod({ containers: [gateway, copied] }, { annotations })) as Injected;
       return injection;
     });
-    assert.deepEqual(byVariables, { kind: 'patched', crName: 'app', profile: 'blue', warnings: [] });
+    assert.deepEqual(byVariables, { kind: 'patched', crName: 'app', profile: 'blue' });
     assert.equal(byAnnotation?.crName, 'named');
     assert.equal((inject(pod({ initContainers: [sidecar] })) as Injected).profile, 'default');
   });
@@ -130,34 +130,13 @@ suite('an injected pod', () => {
     assert.equal(mount?.name, 'sync-agent-tmp-3');
   });
 
-  test('gets a warning if its user is unknown', () => {
-    const injection = inject(pod({ containers: [{ ...gateway, securityContext: {} }] }));
-    assert.match(injection.kind === 'patched' ? (injection.warnings[0] ?? '') : '', /no securityContext\.runAsUser/);
-  });
-
-  const signal = { name: 'SIGHUP', process: 'nginx' };
-  const unshared = / spec\.gateway\.reload\.signal .* shareProcessNamespace: /;
-  const exposed = / spec\.git .* spec\.gateway$/;
-  const signalling = { gateway: { reload: { signal } } };
-  const processes: [what: string, spec: object, isShared: boolean, warnings: RegExp[]][] = [
-    ['a signal without a shared process namespace', signalling, false, [unshared, exposed]],
-    ['a signal in a shared process namespace', signalling, true, [exposed]],
-    ['no signal in a shared process namespace', {}, true, [exposed]],
-    ['no signal in its own process namespace', {}, false, []],
-  ];
-  for (const [what, spec, shareProcessNamespace, expected] of processes)
-    test(`gets the right warnings for ${what}, and the agent knows about the namespace`, () => {
-      const observed = projectSpec(gatewaySpecOf(spec));
-      const injection = inject(pod({ shareProcessNamespace }), observed) as Injected;
-      assert.equal(injection.warnings.length, expected.length, injection.warnings.join());
-      for (const [index, words] of expected.entries()) assert.match(injection.warnings[index] ?? '', words);
-      assert.ok(
-        injection.warnings.every(({ length }) => length <= 256),
-        'the API server truncates longer ones',
-      );
-      const isShared = variable(sidecarOf(injection), 'SHARE_PROCESS_NAMESPACE')?.value;
+  test('has a sidecar that knows about a shared process namespace', () => {
+    for (const shareProcessNamespace of [true, false]) {
+      const sidecar = sidecarOf(inject(pod({ shareProcessNamespace })));
+      const isShared = variable(sidecar, 'SHARE_PROCESS_NAMESPACE')?.value;
       assert.equal(isShared, shareProcessNamespace ? 'true' : undefined);
-    });
+    }
+  });
 
   test('gets a sidecar that runs as root, without privileges, if it does so explicitly and the installation allows it', () => {
     const asRoot = { runAsUser: 0, runAsGroup: 0 };
@@ -183,16 +162,6 @@ suite('an injected pod', () => {
   const mounting = (...volumeMounts: { mountPath: string; subPath?: string }[]) => ({
     ...gateway,
     volumeMounts: volumeMounts.map((mount) => ({ name: 'data', ...mount })),
-  });
-  const warningsOf = (...containers: AdmittedPod['spec']['containers']) =>
-    (inject(pod({ containers })) as Injected).warnings;
-
-  test('gets a warning about parts of the volume that a container mounts separately', () => {
-    const other = { ...mounting({ mountPath: '/etc/app.json', subPath: 'config/app.json' }), name: 'other' };
-    assert.match(warningsOf(gateway, other)[0] ?? '', / other .* config\/app\.json .* subPath\b/);
-    const many = Array.from({ length: 100 }, (_, index) => ({ mountPath: `/x/${index}`, subPath: `x/${index}` }));
-    const warnings = warningsOf(gateway, { ...mounting(...many), name: 'many' });
-    assert.ok(warnings.length < 10 && warnings.every(({ length }) => length <= 256));
   });
 
   const mapping = { source: 'dags', destination: 'app/dags', required: true, template: false };
@@ -294,13 +263,6 @@ suite('an injected pod', () => {
     assert.equal(messageOf(injectWith('app/.state', '', 'app')), 'patched', 'the mount has the link and the trees');
   });
 
-  test('gets a warning if all mounts look like a single file', () => {
-    const [warning = '', ...others] = warningsOf(mounting({ mountPath: '/etc/app.json', subPath: 'config/app.json' }));
-    assert.match(warning, / config\/app\.json .* data, /);
-    assert.deepEqual(others, []);
-    assert.deepEqual(warningsOf(mounting({ mountPath: '/srv/data', subPath: 'plant-a' })), []);
-  });
-
   test('gets the resources and the log level of the installation, unless it sets its own', () => {
     const defaults = { logLevel: 'debug', resources: { limits: { memory: '96Mi' } } };
     const byDefault = sidecarOf(inject(pod(), gatewaySpecOf(), defaults));
@@ -339,7 +301,6 @@ suite('a pod that is not injected', () => {
       pod({ containers: [{ ...gateway, securityContext: { runAsUser: 0 } }] }),
       /\b0, .* securityContext\b/,
     ],
-    ['runs on Windows', pod({ os: { name: 'windows' } }), / spec\.os\.name /],
     ...['profile', 'gateway-name', 'cr-name', 'data-volume'].map((key): [string, AdmittedPod, RegExp] => [
       `has an empty ${key}`,
       annotated(key, ' '),

@@ -8,7 +8,6 @@ import {
   contentOf,
   isBadFor,
   keyOf,
-  knowsPreviews,
   planIn,
   planNameOf,
   type Setup,
@@ -62,7 +61,7 @@ export function read(world: World, index: number, setup: Setup): World {
 export function preview(world: World, index: number, setup: Setup): World {
   const { preview: next } = world.state ?? {};
   const { holds, preview: current, report = firstReport(holds) } = world.agents[index] as Agent;
-  if (!knowsPreviews(index, setup)) return world;
+  if (!setup.contents) return world;
   // If it is admitted to the release, it delivers it even if no other gateway previews it any longer.
   if (!next && current && current.commit === aimOf(world, index, setup)?.commit) return world;
   const isNeeded = next !== undefined && next.commit !== holds;

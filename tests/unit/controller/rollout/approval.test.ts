@@ -23,7 +23,7 @@ const shutAfter = { ...PREVIEW, ...shut };
 
 /** A commit whose preview is over, with the change of each gateway. */
 function previewed(letters: string, more = {}): Fleet {
-  const fleet = new Fleet(gated, fits).changeAll({ supportsPreviews: true }).set({ ...PREVIEW, ...more });
+  const fleet = new Fleet(gated, fits).reportAll().set({ ...PREVIEW, ...more });
   fleet.look();
   for (const [index, letter] of [...letters].entries()) fleet.preview('B', [index], digest(letter));
   fleet.look();
@@ -80,7 +80,7 @@ suite('an approval covers the changes that the status shows', () => {
   });
 
   test('of a paused gateway, and unknown ones of the others, if only this one has reported', () => {
-    const fleet = new Fleet(gated, fits).changeAll({ supportsPreviews: true }).change(1, { isPaused: true });
+    const fleet = new Fleet(gated, fits).reportAll().change(1, { isPaused: true });
     fleet.set(PREVIEW).look();
     fleet.preview('B', [1], digest('c')).pass(1).look().approve().look();
     assert.deepEqual(approvedIn(fleet), [...short('c'), 'unknown']);
@@ -96,7 +96,7 @@ suite('an approval covers the changes that the status shows', () => {
 
   test('if the preview had more than fit, it covers the commit', () => {
     const fleet = new Fleet(gated, [...fits, ...Array.from({ length: BOUNDS.digests }, () => fits[2] ?? [])]);
-    fleet.changeAll({ supportsPreviews: true }).set(PREVIEW).look();
+    fleet.reportAll().set(PREVIEW).look();
     for (const index of fleet.gateways.keys()) fleet.preview('B', [index], digestOf(index));
     fleet.look();
     assert.deepEqual(fleet.rollout.preview?.digests, ['all']);
@@ -132,12 +132,6 @@ suite('while no gateway has reported a change', () => {
     fleet.addApproval('app-b', entryOf(none)).look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
     assert.match(fleet.message, / B .*; .* app-b .*12:00:32/);
-  });
-
-  test('an approval is one of unknown changes if no agent knows previews', () => {
-    const fleet = new Fleet({ waves: [{ name: 'canary', approval: true }] }, two);
-    fleet.changeAll({ supportsPreviews: false }).set(PREVIEW).look().approve().look();
-    assert.deepEqual([phaseOf(fleet), approvedIn(fleet)], ['Progressing canary', ['unknown']]);
   });
 
   test('an approval is one of unknown changes after the time for previews', () => {
@@ -194,7 +188,7 @@ suite('an unapproved change of a gateway keeps its wave waiting', () => {
 
   test('if it is a further one of a wave that has begun', () => {
     const waves = [{ name: 'two', approval: true, maxConcurrent: 1 }];
-    const fleet = new Fleet({ waves }, fitting('1', '1')).changeAll({ supportsPreviews: true }).set(PREVIEW).look();
+    const fleet = new Fleet({ waves }, fitting('1', '1')).reportAll().set(PREVIEW).look();
     fleet.preview('B', [0, 1], digest('a')).look().approve().look();
     assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing two', ['g0']]);
     fleet.preview('B', [1], digest('c'));
@@ -207,7 +201,7 @@ suite('an unapproved change of a gateway keeps its wave waiting', () => {
 
   test('if it was chosen for a wave that has lost its gateway', () => {
     const waves = ['two', 'three'].map((name) => ({ name, approval: true, ...(name === 'two' && { gateways: 1 }) }));
-    const fleet = new Fleet({ waves }, fitting('11', '11')).changeAll({ supportsPreviews: true }).set(PREVIEW).look();
+    const fleet = new Fleet({ waves }, fitting('11', '11')).reportAll().set(PREVIEW).look();
     fleet.preview('B', [0, 1], digest('a')).look().approve('two').look();
     assert.equal(phaseOf(fleet), 'Progressing two');
     fleet.preview('B', [1], digest('c')).remove(0).look().pass(60).look();
@@ -237,13 +231,7 @@ suite('an unapproved change of a gateway keeps its wave waiting', () => {
 
   test('although it was not ready before the preview, and all others are unchanged', () => {
     const fleet = new Fleet({ waves: [{ name: 'two', approval: true }] }, fitting('1', '1'));
-    fleet
-      .changeAll({ supportsPreviews: true })
-      .change(1, { notReadySince: 0 })
-      .set(PREVIEW)
-      .look()
-      .preview('B', [0])
-      .look();
+    fleet.reportAll().change(1, { notReadySince: 0 }).set(PREVIEW).look().preview('B', [0]).look();
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.nextCommit], ['Complete', 'B']);
     fleet.pass(1).look().approve().look();
     assert.deepEqual([approvedIn(fleet), fleet.rollout.commit], [['unknown'], 'B']);
@@ -303,7 +291,7 @@ test('an approval of one wave opens no other one', () => {
 
 test('a release begins only after the approval of all gateways that its first wave takes by then', () => {
   const fleet = new Fleet({ waves: [{ name: 'one', gateways: 1, approval: true }] }, fitting('1', '1', '1'));
-  fleet.changeAll({ supportsPreviews: true }).set(shutAfter).look().preview('B', [0, 1, 2], digest('a')).look();
+  fleet.reportAll().set(shutAfter).look().preview('B', [0, 1, 2], digest('a')).look();
   assert.equal(fleet.approve().look().rollout.waitsFor, 'Window');
   fleet.remove(0).preview('B', [0], digest('c')).set(PREVIEW).look();
   assert.deepEqual(
@@ -353,7 +341,7 @@ suite('an approval has no effect', () => {
 
   test('on the next release with the same changes', () => {
     const fleet = new Fleet({ waves: [{ name: 'canary', approval: true }] }, two);
-    fleet.changeAll({ supportsPreviews: true }).set(PREVIEW).look().preview('B', [0, 1], digest('a')).look();
+    fleet.reportAll().set(PREVIEW).look().preview('B', [0, 1], digest('a')).look();
     fleet.approve().look().pass(2).look('C').preview('C', [0, 1], digest('a')).look('C');
     const { commit, nextCommit, waitsFor } = fleet.rollout;
     assert.deepEqual([commit, nextCommit, waitsFor], ['B', 'C', 'Approval']);

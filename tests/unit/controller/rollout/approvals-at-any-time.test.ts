@@ -63,7 +63,6 @@ function reportOf({ holds, state }: World): ObservedReport {
     podUID: 'pod',
     status: {
       state: 'Synced',
-      agentVersion: '9.9.9',
       ...holds,
       ...(state && { rollout: state.number }),
       ...(isPreviewed && { preview: { commit: preview.commit, revision: preview.revision, digest, ...change } }),

@@ -88,7 +88,6 @@ suite('the waves of a spec', () => {
     createdAt: 0,
     notReadySince: undefined,
     isPaused: key === '1',
-    isOutdated: false,
     report: undefined,
   }));
   const canaryOf = (amount?: number | string) => ({

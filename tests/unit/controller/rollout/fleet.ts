@@ -136,6 +136,11 @@ export class Fleet {
     return this;
   }
 
+  /** Makes all gateways report the release of the rollout as healthy. */
+  reportAll(): this {
+    return this.report(this.gateways.keys(), 'healthy');
+  }
+
   /** Replaces a gateway with an unready one, until {@link well}. */
   replace(index: number, name = `n${this.now}`): this {
     const { fits } = this.gateways[index] as RolloutGateway;
@@ -158,7 +163,13 @@ export class Fleet {
       files: change ? 1 : 0,
       ...change,
     };
-    for (const index of indexes) this.change(index, { supportsPreviews: true, preview });
+    const { stableCommit: stable, stableRevision: revision } = this.rollout;
+    for (const index of indexes) {
+      const { report = { rollout: undefined, commit: stable, revision, state: 'healthy' } } = this.gateways[
+        index
+      ] as RolloutGateway;
+      this.change(index, { report, preview });
+    }
     return this;
   }
 
@@ -201,7 +212,6 @@ export class Fleet {
       createdAt: start - DEADLINE,
       notReadySince: undefined,
       isPaused: false,
-      isOutdated: false,
       report: undefined,
     };
   }

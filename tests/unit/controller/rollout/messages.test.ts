@@ -70,13 +70,6 @@ const readings: Record<string, Reading> = {
     counts: '2 0 0 2',
     facts: [B],
   },
-  "an agent doesn't support rollouts": {
-    fleet: () => new Fleet(canary, two).change(1, { isOutdated: true }).look(B),
-    summary: waiting,
-    counts: '2 0 0 2',
-    waitsFor: 'Agents',
-    facts: ['12:00:02', ' g1 '],
-  },
   'many are in progress': {
     fleet: () => begin(canary, twenty),
     summary: 'canary 0/20',

@@ -85,8 +85,6 @@ export interface Setup extends Plan {
   bad: Commit[];
   /** With previews: the content of each commit, one letter per gateway; `x` can't be delivered. */
   contents?: Partial<Record<Commit, string>>;
-  /** Gateways whose agents don't know previews. */
-  old?: number[];
 }
 
 /** The current waves. */
@@ -143,9 +141,7 @@ export function gatewaysOf(world: World, setup: Setup): RolloutGateway[] {
       ...pod,
       notReadySince,
       isPaused,
-      isOutdated: false,
       report: seen,
-      supportsPreviews: seen !== undefined && knowsPreviews(index, setup),
       preview: seenPreview,
     };
   });
@@ -183,9 +179,6 @@ export function decide(before: World, setup: Setup): World {
   const state = step(world.state, inputOf(world, setup));
   return { ...world, state: state ? withoutUndefined(withStoredNames(state, world.releases)) : world.state };
 }
-
-export const knowsPreviews = (index: number, { contents, old = [] }: Setup): boolean =>
-  contents !== undefined && !old.includes(index);
 
 /** Returns the content that a commit has for a gateway. */
 export function contentOf(commit: Commit, index: number, { agents }: World, { contents }: Setup): string {

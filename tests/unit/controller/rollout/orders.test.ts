@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { step } from '../../../../controller/rollout/machine.ts';
-import type { RolloutInput } from '../../../../controller/rollout/rollout-input.ts';
-import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { sync } from './agents.ts';
-import { type Commit, control, inputOf, makeWorld, type Setup, type World } from './model.ts';
+import { type Commit, control, makeWorld, type Setup, type World } from './model.ts';
 
 const setup: Setup = { spec: { waves: [{ name: 'one', gateways: 1 }] }, fits: [[true], [true]], bad: ['B'] };
 
@@ -135,43 +132,6 @@ test('after a rollback and a newer commit, the previous one is the one that the 
   assert.equal(stateOf(newer), 'Complete C C');
   assert.deepEqual(resultsOf(newer), ['g-1 S Complete', 'g-2 A Rejected', 'g-3 C Complete']);
   assert.equal(stateOf(rollBack(newer, 'previous')), 'RolledBack C S');
-});
-
-test('a version that was rolled back stays so if its tag is moved, until it is retried or there is a newer one', () => {
-  const tagged = (commit: string, ref: string, revision = 'r') => ({ commit, ref, revision, release: `g-${commit}` });
-  const completed = [tagged('B', 'v2'), tagged('A', 'v1')].map((release) => ({ ...release, isRejected: false }));
-  const input = { ...inputOf(makeWorld(setup), { ...setup, fits: [] }), gateways: [], completed };
-  const look = (state: RolloutStatus | undefined, change: Partial<RolloutInput>) => {
-    let next = state;
-    for (let turn = 0; turn < 3; turn += 1) next = step(next, { ...input, ...change });
-    return next;
-  };
-  const phaseAfter = (...parameters: Parameters<typeof look>) => {
-    const { phase, commit, nextCommit, waitsFor } = look(...parameters) ?? {};
-    return [phase, commit, nextCommit, waitsFor];
-  };
-  const complete = look(look(undefined, { newest: tagged('A', 'v1') }), { newest: tagged('B', 'v2') });
-  const back = look(complete, { newest: tagged('B', 'v2'), rollback: 'previous' });
-  const held = { newest: tagged('C', 'v2'), isSameVersion: true, rollback: 'previous' };
-  const moved = look(back, held);
-  assert.deepEqual(phaseAfter(back, held), ['RolledBack', 'B', 'C', 'Retry']);
-  assert.deepEqual(phaseAfter(moved, held), ['RolledBack', 'B', 'C', 'Retry']);
-  assert.deepEqual(phaseAfter(moved, { ...held, newest: tagged('D', 'v2') }), ['RolledBack', 'B', 'D', 'Retry']);
-  // A retry can wait for a window.
-  const window = { isOpen: false, message: '' };
-  const retried = look(moved, { ...held, retry: 'C', window });
-  assert.deepEqual(phaseAfter(retried, { ...held, retry: 'C', window }), ['RolledBack', 'B', 'C', 'Window']);
-  for (const [state, change] of [
-    [retried, { ...held, retry: 'C' }],
-    [moved, { ...held, isSameVersion: false, newest: tagged('C2', 'v3') }],
-    // Without a range, moving the tag repairs it.
-    [back, { ...held, isSameVersion: false }],
-    // An edit of spec.sync is newer.
-    [back, { ...held, newest: tagged('C', 'v2', 'edited') }],
-    // A version that wasn't rolled back follows its tag.
-    [complete, { ...held, rollback: undefined }],
-  ] as const)
-    assert.deepEqual(phaseAfter(state, change), ['Complete', change.newest.commit, undefined, undefined]);
 });
 
 test('a commit that was rolled back stays so, however far later rollbacks go', () => {

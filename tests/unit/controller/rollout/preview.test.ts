@@ -11,7 +11,7 @@ const RETRY = { ...PREVIEW, retry: 'B' };
 
 /** A fleet whose agents know previews, with a new commit whose preview has begun. */
 function begin(spec: RolloutSpec, fits: readonly (readonly boolean[])[], more = {}): Fleet {
-  const fleet = new Fleet(spec, fits).changeAll({ supportsPreviews: true });
+  const fleet = new Fleet(spec, fits).reportAll();
   return fleet.set({ ...PREVIEW, ...more }).look();
 }
 
@@ -65,9 +65,9 @@ suite('before the first wave', () => {
     assert.deepEqual([phaseOf(fleet), fleet.letIn], ['Progressing canary B A', ['g0']]);
   });
 
-  test("it doesn't wait for old agents, paused gateways, or gateways that were not ready before", () => {
+  test("it doesn't wait for gateways without an agent, paused gateways, or gateways that were not ready before", () => {
     const fleet = new Fleet(canary, [[true], [true], [true], [true]]);
-    fleet.preview('A', [1, 2, 3]).change(0, { supportsPreviews: false }).change(1, { isPaused: true });
+    fleet.preview('A', [1, 2, 3]).change(1, { isPaused: true });
     fleet.change(2, { notReadySince: 0 }).look('B', PREVIEW);
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview?.total], ['Previewing', 1]);
     fleet.preview('B', [3], {}).look('B', PREVIEW);
@@ -95,13 +95,13 @@ suite('before the first wave', () => {
     assert.deepEqual(fleet.rollout.preview?.changedWaves, ['half', 'rest']);
   });
 
-  test('previews can be off, and a fleet of old agents is not delayed by the one before', () => {
+  test('previews can be off, and a fleet without agents is not delayed by the one before', () => {
     const fleet = begin(canary, two, { previewMs: 0 });
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.preview], ['Progressing', undefined]);
-    const old = new Fleet(canary, two).set(PREVIEW);
+    const silent = new Fleet(canary, two).set(PREVIEW);
     for (const commit of 'BCD') {
-      old.look(commit);
-      assert.equal(phaseOf(old), `Progressing canary ${commit} A`);
+      silent.look(commit);
+      assert.equal(phaseOf(silent), `Progressing canary ${commit} A`);
     }
   });
 
@@ -282,7 +282,7 @@ suite('a commit that can only change paused gateways of a wave', () => {
   const fits = fitting('11', '11', '01');
 
   function rest(fleet: Fleet, isPaused: boolean, ...indexes: number[]): void {
-    for (const index of indexes) fleet.change(index, { isPaused, supportsPreviews: true });
+    for (const index of indexes) fleet.change(index, { isPaused });
   }
 
   /** Gateways that were paused before the commit arrived, and a preview that all others have reported. */

@@ -69,6 +69,8 @@ export function check(node: Node, before: World, setup: Setup): void {
 function checkComplete({ rollout, previous, really }: Write, world: World, setup: Setup): void {
   const { agents } = world;
   const { spec } = setup;
+  // The first release of a resource goes to all gateways at once.
+  if (!previous && !really.some(({ report }) => report?.commit)) return;
   const { stableCommit = '' } = previous ?? {};
   const couldTell = really.filter(
     (gateway) =>

@@ -20,7 +20,6 @@ const wave = fc.record({
 const content = fc.string({ unit: fc.constantFrom('0', '0', '0', '1', '2', 'x'), minLength: 12, maxLength: 12 });
 const previews = fc.record({
   contents: fc.record({ S: fc.constant('0'.repeat(12)), A: content, B: content }),
-  old: fc.subarray([1, 4, 7]),
 });
 
 /** Mostly the usual size. */

@@ -4,7 +4,6 @@ import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import { Caches } from '../../../../controller/watch/caches.ts';
 import { clientOfServer } from '../../../support/client-of-server.ts';
-import { slow } from '../../../support/depth.ts';
 import { until } from '../../../support/until.ts';
 
 type Kind = 'gatewaysyncs' | 'pods' | 'syncreleases' | 'syncreports';
@@ -26,9 +25,7 @@ const report = (podUID: string, message: string) => ({
 /** An API server whose watches deliver the events of the test, in order. */
 async function arrange(t: TestContext, stored: Partial<Record<Kind, Stored>> = {}) {
   const watches = new Map<Kind, ServerResponse>();
-  const asked: string[] = [];
-  const podsMayCome = Promise.withResolvers<void>();
-  const client = await clientOfServer(t, async ({ url = '' }, response) => {
+  const client = await clientOfServer(t, ({ url = '' }, response) => {
     const { pathname, searchParams } = new URL(url, 'http://api.test');
     const kind = pathname.split('/').at(-1) as Kind;
     response.writeHead(200, { 'Content-Type': 'application/json' });
@@ -37,8 +34,6 @@ async function arrange(t: TestContext, stored: Partial<Record<Kind, Stored>> = {
       watches.set(kind, response);
       return;
     }
-    if (kind === 'pods') await podsMayCome.promise;
-    asked.push(searchParams.has('fieldSelector') ? `${kind} ${searchParams.get('fieldSelector')}` : kind);
     response.end(JSON.stringify({ metadata: { resourceVersion: '1' }, items: [stored[kind] ?? []].flat() }));
   });
   const ignore = () => {};
@@ -61,11 +56,8 @@ async function arrange(t: TestContext, stored: Partial<Record<Kind, Stored>> = {
   });
   const send = (kind: Kind, type: 'ADDED' | 'MODIFIED' | 'DELETED', object: Stored) =>
     watches.get(kind)?.write(`${JSON.stringify({ type, object })}\n`);
-  const untilWatched = async () => {
-    podsMayCome.resolve();
-    await until(() => watches.size, { describe: 'four watches', accept: (count) => count === 4 });
-  };
-  return { caches, asked, podsMayCome, send, untilWatched };
+  const untilWatched = () => until(() => watches.size, { describe: 'four watches', accept: (count) => count === 4 });
+  return { caches, send, untilWatched };
 }
 
 const withName = <T extends Stored>(object: T, name: string): T => ({
@@ -76,25 +68,20 @@ const withName = <T extends Stored>(object: T, name: string): T => ({
 const messageOf = (caches: Caches) => caches.report(KEY)?.status?.message;
 
 suite('the report of a pod', () => {
-  test('is listed after the pods, and kept', async (t) => {
-    const { caches, asked, podsMayCome } = await arrange(t, { pods: pod('u'), syncreports: report('u', 'listed') });
-    await until(() => asked, { describe: 'the resources', accept: (all) => all.length === 2 });
-    assert.deepEqual(asked.toSorted(), ['gatewaysyncs', 'syncreleases']);
-    podsMayCome.resolve();
+  test('is listed and kept', async (t) => {
+    const { caches } = await arrange(t, { pods: pod('u'), syncreports: report('u', 'listed') });
     await caches.firstSync();
-    assert.deepEqual(asked.slice(2), ['pods', 'syncreports']);
     assert.equal(messageOf(caches), 'listed');
   });
 
   test('counts as soon as its pod exists, if it comes first', async (t) => {
-    const { caches, asked, send, untilWatched } = await arrange(t);
+    const { caches, send, untilWatched } = await arrange(t);
     await untilWatched();
     send('syncreports', 'ADDED', report('u', 'early'));
     await until(() => caches.report(KEY), { describe: 'the report', accept: Boolean });
     send('pods', 'ADDED', pod('u'));
     await until(() => caches.pod(KEY), { describe: 'the pod', accept: Boolean });
     assert.equal(messageOf(caches), 'early');
-    assert.deepEqual(asked.slice(3), ['syncreports'], 'nothing is read again');
   });
 
   test('counts even if hundreds of a namespace come before their pods', async (t) => {
@@ -106,18 +93,6 @@ suite('the report of a pod', () => {
     for (const name of named) send('pods', 'ADDED', withName(pod('u'), name));
     await until(() => caches.pod('ns/gateway-599'), { describe: 'the last pod', accept: Boolean });
     assert.ok(named.every((name) => caches.report(`ns/${name}`)?.status));
-  });
-
-  test('is kept for a limited number of missing pods, the newest ones of their namespace', slow, async (t) => {
-    const world = { pods: pod('u'), syncreports: report('u', 'mine') };
-    const { caches, send, untilWatched } = await arrange(t, world);
-    await untilWatched();
-    const names = Array.from({ length: 5_000 }, (_, index) => `fake-${index}`);
-    for (const name of names) send('syncreports', 'ADDED', withName(report('none', 'made up'), name));
-    await until(() => caches.report('ns/fake-4999'), { describe: 'the last one', accept: Boolean });
-    const kept = names.filter((name) => caches.report(`ns/${name}`)?.status);
-    assert.deepEqual(kept, names.slice(1_000));
-    assert.equal(messageOf(caches), 'mine');
   });
 
   test("isn't used for the next pod of the same name", async (t) => {

@@ -217,7 +217,6 @@ suite('the cached fields of a resource', () => {
         tls: given.gateway.tls,
         api: given.gateway.api,
         verifies: true,
-        signals: true,
         headers: [secretRef, otherRef],
       },
     });
@@ -254,7 +253,7 @@ suite('the cached fields of a resource', () => {
     const seenAt = at(9);
     const expected = { ref: 2, at: 64, by: 64, id: 128, applied: false, edited: false, seenAt };
     assert.deepEqual(lengths(request), Object.entries(expected));
-    assert.deepEqual(lengths(push), Object.entries({ ref: 512, at: 64, applied: false, seenAt }));
+    assert.deepEqual(lengths(push), Object.entries({ ref: 512, at: 64, applied: false, edited: false, seenAt }));
   });
 
   test('stay distinct if only the ends of long annotations differ, and equal no shorter one', () => {

@@ -190,7 +190,7 @@ suite("while the newest release can't be stored, so that no rollout begins,", ()
     const before = { ...observed(), spec };
     const begun = decideFor(before, refs, { pods: [pod] }).status;
     const { number } = begun.rollout ?? {};
-    const said = { state: 'Synced' as const, commit, revision: 'r', agentVersion: '9.9.9', generation: 1 };
+    const said = { state: 'Synced' as const, commit, revision: 'r', generation: 1 };
     const report = { podUID: 'pod', status: { ...said, rollout: number } };
     const fleet = { pods: [pod], reportOf: () => report } as Partial<Observation>;
     const complete = decideFor({ ...before, status: begun }, refs, fleet).status;

@@ -69,7 +69,6 @@ interface Case {
   /** In the default profile. */
   destination?: string;
   annotations?: Record<string, string>;
-  agentVersion?: string;
   releases?: ObservedRelease[];
   /** False while no release can be stored. */
   canStore?: boolean;
@@ -77,11 +76,11 @@ interface Case {
 
 /** The next status, with a followed commit. */
 function next(before: GatewaySyncStatus, what: Case, lastSyncCommit = newest) {
-  const { rollout = {}, annotations = {}, agentVersion = '9.9.9', paused = false } = what;
+  const { rollout = {}, annotations = {}, paused = false } = what;
   const { destination = 'b', releases, canStore } = what;
   const sync = { profiles: { default: { mappings: [{ source: 'a', destination }] } } };
   const spec = { rollout: { previewTimeout: '0s', ...rollout }, sync, paused };
-  const status = { state: 'Synced' as const, agentVersion };
+  const status = { state: 'Synced' as const };
   return rollOutFor(
     { observedGeneration: 1, lastSyncCommit, lastSyncRef: 'main' },
     {
@@ -121,7 +120,6 @@ suite('a rollout waits', () => {
     ['a user who approves the first wave', () => next(complete(gated), gated), 'Approval'],
     ['its gateways only, once it is approved', () => approved(gated), undefined],
     ['a window', () => approved({ rollout: { waves, windows: frozen } }), 'Window'],
-    ['newer agents', () => next(complete(gated), { ...gated, agentVersion: '0.0.9' }), 'Agents'],
   ] as const) {
     test(`for ${what}`, () => {
       assert.equal(step().fields.rollout?.waitsFor, expected);
@@ -238,7 +236,6 @@ suite('a step of a rollout takes into account', () => {
   interface World {
     rollout?: object;
     status?: GatewaySyncStatus;
-    sync?: GatewaySyncStatus;
     pod?: Partial<ObservedPod>;
     /** Number of gateways. */
     size?: number;
@@ -246,7 +243,7 @@ suite('a step of a rollout takes into account', () => {
     rest?: string;
     verify?: object;
   }
-  const inputOf = ({ rollout = {}, status = {}, sync = {}, verify, rest, size = 1, ...said }: World) => {
+  const inputOf = ({ rollout = {}, status = {}, verify, rest, size = 1, ...said }: World) => {
     const orders = { 'sync.io/rollback': 'previous', 'sync.io/retry-rollout': 'd' };
     const gatewaySync = resourceWith({ rollout, ...(verify && { gateway: { verify } }) }, status, orders);
     const { report } = said;
@@ -258,17 +255,16 @@ suite('a step of a rollout takes into account', () => {
         labelled(2, 'Complete'),
         { ...labelled(3, 'Rejected'), approvals: [approval] },
       ],
-      reportOf: () =>
-        report && { podUID: 'pod', status: { state: 'Synced' as const, agentVersion: '9.9.9', ...report } },
+      reportOf: () => report && { podUID: 'pod', status: { state: 'Synced' as const, ...report } },
     };
     const pauseOf = (profile: string) => (profile === rest ? 'Paused' : undefined);
-    return rolloutInput({ sync, observation, newest: undefined, pauseOf, now });
+    return rolloutInput({ observation, newest: undefined, pauseOf, now });
   };
   const labelled = (number: number, result: 'Complete' | 'Rejected') =>
     observedReleaseOf(number, stable, { revision: `r${number}`, result, completedAt: number });
   const ofLabel = { name: 'b', selector: { matchLabels: { x: 'y' } } };
   const began = Date.parse('2026-11-22T11:00:00Z');
-  const unknown = { report: undefined, problem: undefined, isOutdated: false };
+  const unknown = { report: undefined, problem: undefined };
 
   test('living gateways, user commands, and the settings', () => {
     const rules = { waves: [{ name: 'a', soak: '10m' }, ofLabel] };
@@ -302,7 +298,6 @@ suite('a step of a rollout takes into account', () => {
         },
       ],
       newest: undefined,
-      isSameVersion: false,
       delivered: { commit: stable, ref: 'v1', revision: rest.delivered?.revision },
       completed: [
         { ...release(3), isRejected: true },
@@ -338,7 +333,6 @@ suite('a step of a rollout takes into account', () => {
     ['waits for its agent, which has not reported', { pod: ran }, { isUnstarted: false }],
     ['does not start, though its agent has run', { pod: ran, report: {} }, { isUnstarted: true, report: 'healthy' }],
     ['is synced', { report: {} }, { report: 'healthy' }],
-    ['has an old agent', { report: { agentVersion: '0.0.9' } }, { report: 'healthy', isOutdated: true }],
     ['waits', { report: { state: 'Pending' } }, { report: 'busy' }],
     ['is a standby', { report: { state: 'Paused', reason: 'Standby' } }, { isPaused: true, report: 'busy' }],
     ['has failed', { report: { hasFailed: true } }, { report: 'failed' }],
@@ -350,9 +344,9 @@ suite('a step of a rollout takes into account', () => {
   for (const [name, world, expected] of states) {
     test(`a gateway that ${name}`, () => {
       const [gateway] = inputOf(world).gateways;
-      const { fits, isUnstarted, isPaused, isOutdated, report } = gateway ?? {};
-      const plain = { fits: [], isUnstarted: false, isPaused: false, isOutdated: false, report: undefined };
-      assert.deepEqual({ fits, isUnstarted, isPaused, isOutdated, report: report?.state }, { ...plain, ...expected });
+      const { fits, isUnstarted, isPaused, report } = gateway ?? {};
+      const plain = { fits: [], isUnstarted: false, isPaused: false, report: undefined };
+      assert.deepEqual({ fits, isUnstarted, isPaused, report: report?.state }, { ...plain, ...expected });
     });
   }
 
@@ -386,11 +380,7 @@ suite('a step of a rollout takes into account', () => {
 
   test("a report's preview, and the commit of a gateway that was unchanged", () => {
     const previewed = (report: NonNullable<World['report']>) => inputOf({ report }).gateways[0];
-    const { supportsPreviews, preview: none } = previewed({}) ?? {};
-    assert.deepEqual(
-      [supportsPreviews, none, previewed({ agentVersion: '0.0.9' })?.supportsPreviews],
-      [true, undefined, false],
-    );
+    assert.equal(previewed({})?.preview, undefined);
     const preview = { commit: newest, revision: 'r', digest: 'd'.repeat(64), added: 1, modified: 2, deleted: 3 };
     const expected = { commit: newest, revision: 'r', digest: 'd'.repeat(64), changesNothing: false, files: 6 };
     const texts = { failure: undefined, everyCommit: undefined };
