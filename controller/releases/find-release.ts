@@ -41,9 +41,9 @@ export const isStored = (release: Release, releases: readonly ObservedRelease[])
 
 /**
  * Returns the name of the SyncRelease with a content: that of one that the rollout names or, if there is none, of the
- * newest one that is abandoned or was never complete, and that is newer than all complete ones. Any other release is
- * stored again under a new number, so that numbers follow the order of completion, and approvals of a failed release no
- * longer apply. Undefined if there is none.
+ * newest one that is abandoned, or that no rollout has named yet, and that is newer than all complete ones. Any other
+ * release is stored again under a new number, so that numbers follow the order of completion, and approvals of a release
+ * that was replaced no longer apply. Undefined if there is none.
  */
 export function nameOf(
   content: ReleaseContent,
@@ -55,8 +55,8 @@ export function nameOf(
   const complete = releases.flatMap(({ result, number }) => (result === 'Complete' ? number : []));
   const last = Math.max(0, ...complete);
   const isAbandoned = !rollout || rollout.givenUp?.includes(entryOf(content));
-  const isUsable = ({ number, result, completedAt }: ObservedRelease) =>
-    number > last && (result === 'Rejected' ? isAbandoned : result === undefined && completedAt === undefined);
+  const isUsable = ({ number, result, phase, completedAt }: ObservedRelease) =>
+    number > last && (result === 'Rejected' ? isAbandoned : phase !== 'Superseded' && completedAt === undefined);
   return newestWith(content, releases.filter(isUsable));
 }
 

@@ -65,13 +65,17 @@ function labelOf(release: ObservedRelease, { rollout, releases }: Standing): Rel
 const isRepeated = (release: ObservedRelease, releases: readonly ObservedRelease[]): boolean =>
   releases.some((each) => isSame(each, release) && each.number > release.number);
 
-/** Only the label of a release is known if its status was lost. */
-function phaseOf(release: ObservedRelease, result: ReleaseState['result'], rollout: RolloutStatus): ReleasePhase {
+/** Only the label of a release is known if its status was lost. One that no rollout has named yet has no phase. */
+function phaseOf(
+  release: ObservedRelease,
+  result: ReleaseState['result'],
+  rollout: RolloutStatus,
+): ReleasePhase | undefined {
   // An older release that gateways left for a newer one stays complete.
   if (release.release === rollout.release && result !== 'Complete') return rollout.phase;
   if (release.release === rollout.nextRelease) return 'Waiting';
   if (result === 'Complete') return 'Complete';
-  if (result === undefined) return release.phase === 'Complete' ? 'Complete' : 'Superseded';
+  if (result === undefined) return release.phase && (release.phase === 'Complete' ? 'Complete' : 'Superseded');
   const wasDelivered = release.phase !== 'Waiting' && release.phase !== 'Superseded';
   if (release.phase === 'Stopped') return 'Stopped';
   return wasDelivered || release.completedAt !== undefined ? 'RolledBack' : 'Superseded';

@@ -19,7 +19,7 @@ export function makeAdmission(
     admission.push({ wave, ...share, admitted, ...(had !== undefined && { gateways: had }) });
   }
   const noted = noteGateways(admission, gateways);
-  const hadSome = before.some(hadGateways);
+  const hadSome = before.some(({ gateways: had = 0 }) => had > 0);
   // If the names changed, it is unknown which waves had gateways. Keep the fact that some had.
   if (!hadSome || noted.some(hadGateways)) return noted;
   return noted.map((entry, index) => (index === noted.length - 1 ? { ...entry, gateways: 1 } : entry));
@@ -36,8 +36,9 @@ export function noteGateways(admission: Admission, gateways: readonly RolloutGat
   });
 }
 
-/** Whether a wave has had gateways, and so requires a verified one. */
-export const hadGateways = (entry: Admission[number] | undefined): boolean => (entry?.gateways ?? 0) > 0;
+/** Whether a wave has had gateways, and so requires a verified one. A wave that was skipped requires none. */
+export const hadGateways = (entry: Admission[number] | undefined): boolean =>
+  (entry?.gateways ?? 0) > 0 && !entry?.isUnchanged;
 
 /**
  * Forgets that a wave had gateways if all of them now belong to an earlier wave, where they replace others. It then

@@ -47,14 +47,14 @@ export function makeFirst(input: RolloutInput): Move | undefined {
 }
 
 /**
- * Gateways that report no revision had no `spec.rollout`, and follow the commit in the status. A lost status has no such
- * commit, so no report outweighs the stored releases.
+ * A gateway that reports the commit in the status without a revision had no `spec.rollout` when it got this commit. A
+ * lost status has none, so no report outweighs the stored releases.
  */
 function firstStable({ gateways, lastComplete, delivered, newest }: RolloutInput): Release | undefined {
   const reports = gateways.flatMap(({ report }) => (report?.commit === undefined ? [] : report));
   if (reports.length === 0) return lastComplete ?? delivered ?? newest;
-  const followedNone = reports.some(({ revision }) => revision === undefined);
-  return (followedNone ? delivered : undefined) ?? lastComplete;
+  const isDelivered = reports.some(({ commit, revision }) => revision === undefined && commit === delivered?.commit);
+  return (isDelivered ? delivered : undefined) ?? lastComplete;
 }
 
 /** Returns the last releases that were rejected; the newest one must be among them, or it would start by itself. */

@@ -1,6 +1,8 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { ALL } from '../../shared/domain/rollout/waves.ts';
 import { formatDuration } from '../../shared/domain/text/duration.ts';
+import { hadGateways } from './admission.ts';
+import { waitBefore } from './approval.ts';
 import type { Facts, WaveFacts } from './facts.ts';
 import { slotsOf } from './slots.ts';
 import { listed, named, namesOf } from './texts.ts';
@@ -43,8 +45,12 @@ export function holdersIn(facts: Facts, wave: WaveFacts): { areInProgress: boole
 }
 
 /** Describes the end of a wave with unchanged gateways. */
-const endText = ({ hasUnchanged }: WaveFacts, { input }: Facts): string =>
-  hasUnchanged ? `. The wave ends after ${formatDuration(input.deadlineMs)}` : '';
+function endText({ hasUnchanged, index, isEachReleased }: WaveFacts, { rollout, input }: Facts): string {
+  if (!hasUnchanged) return '';
+  const mustApprove = !isEachReleased && waitBefore(index, rollout, { rollout, input }) === 'approval';
+  const approval = mustApprove ? `, and an approval of the SyncRelease ${rollout.release}` : '';
+  return `. The wave ends after ${formatDuration(input.deadlineMs)}${approval}`;
+}
 
 /** Describes the wait for a gateway in a wave without one that counts. */
 export function absenceText(facts: Facts, absent: WaveFacts): string {
@@ -61,7 +67,7 @@ export function absenceText(facts: Facts, absent: WaveFacts): string {
 
 /** Lists gateways of the current wave that weren't ready before, and earlier waves that required no verified gateway. */
 export function passedText({ rollout, wave }: Facts): string {
-  const passed = rollout.admission.slice(0, wave?.index ?? 0).filter(({ gateways }) => !gateways);
+  const passed = rollout.admission.slice(0, wave?.index ?? 0).filter((entry) => !hadGateways(entry));
   const empty = passed.flatMap((entry) => (entry.isUnchanged ? [] : entry.wave));
   const unchanged = passed.flatMap((entry) => (entry.isUnchanged ? entry.wave : []));
   return [

@@ -55,7 +55,7 @@ export function rollOut(sync: GatewaySyncStatus, given: RolloutObservation, mome
   const newest = isResolved && !isStableGone(gatewaySync, releases) ? contentOf(sync, revision) : undefined;
   // A release that isn't stored can't be read. A current rollout continues.
   const usable = usableIn(releases, gatewaySync);
-  const stored = newest && withName(newest, nameOf(newest, state, usable));
+  const stored = newest && asStored(newest, nameOf(newest, state, usable), usable);
   const input = rolloutInput({ observation, newest: stored, now, pauseOf: pausesOf(gatewaySync) });
   // Nothing changes for a spec that hasn't been judged yet.
   const mayMove = !spec.paused && sync.observedGeneration === generation;
@@ -97,8 +97,15 @@ function advance(
   return withRecords(named, withResults(releases, named, input.now), gatewaySync);
 }
 
-const withName = (content: Release, release: string | undefined): Release | undefined =>
-  release === undefined ? undefined : { ...content, release };
+/** Returns a release with its name and its ref, because another ref can have the same commit by now. */
+function asStored(
+  content: Release,
+  name: string | undefined,
+  releases: readonly ObservedRelease[],
+): Release | undefined {
+  const stored = releases.find(({ release }) => release === name);
+  return stored && { ...content, ref: stored.ref, release: stored.release };
+}
 
 /** Returns the releases that aren't stored and whose `spec.sync` can be read, each content once. */
 function missingIn(named: (Release | undefined)[], releases: readonly ObservedRelease[], revision: string): Release[] {

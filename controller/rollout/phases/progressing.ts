@@ -89,7 +89,7 @@ const hasLostChanges = ({ awaited, hasUnchanged }: WaveFacts, { rollout, input }
   awaited.length === 0 && hasUnchanged && isEmptyForLong(rollout, input);
 
 /**
- * Whether a wave without gateways to wait for can end. One that never had any can, unless it is new and they may be
+ * Whether a wave without gateways to wait for can end, and all of its gateways may then have the release. One that never had any can, unless it is new and they may be
  * starting, or no gateway is left although some existed. The last one that had any can, if it hasn't begun and was empty
  * for the whole deadline, and gateways of other waves are verified. Other waves wait: later ones must not get an
  * unverified release.
@@ -97,7 +97,7 @@ const hasLostChanges = ({ awaited, hasUnchanged }: WaveFacts, { rollout, input }
 function canEndEmpty(wave: WaveFacts, facts: Facts): boolean {
   const { rollout, input, counted, unchanged, verified } = facts;
   const { admission, startedAt, waveStartedAt } = rollout;
-  if (hasLostChanges(wave, facts)) return input.window.isOpen || wave.isEachReleased;
+  if (hasLostChanges(wave, facts)) return wave.isEachReleased || !waitBefore(wave.index, rollout, facts);
   if (waveStartedAt) return false;
   if (wave.hadGateways) {
     const isLast = !admission.slice(wave.index + 1).some(hadGateways);
@@ -135,5 +135,8 @@ function ended({ index, entry, awaited, hasUnchanged }: WaveFacts, { rollout: { 
   const { gateways, ...others } = entry;
   if (awaited.length > 0 || (isLast && !hasUnchanged && gateways))
     return admission.with(index, { ...entry, admitted: ALL });
-  return admission.with(index, { ...others, admitted: ALL, ...(hasUnchanged && { isUnchanged: true }) });
+  return admission.with(
+    index,
+    hasUnchanged ? { ...entry, admitted: ALL, isUnchanged: true } : { ...others, admitted: ALL },
+  );
 }

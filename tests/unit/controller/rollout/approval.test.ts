@@ -387,3 +387,31 @@ test('more approvals than fit into the status are noted once, and those of the n
   );
   assert.deepEqual(fleet.look('C', shutAfter).rollout.approvals, approvals);
 });
+
+suite('a wave with approval whose changed gateways are gone', () => {
+  for (const [what, leave] of [
+    ['deleted', (fleet: Fleet) => fleet.remove(0)],
+    ['paused', (fleet: Fleet) => fleet.change(0, { isPaused: true })],
+    ['unchanged, according to a report', (fleet: Fleet) => fleet.preview('B', [0])],
+  ] as const)
+    test(`gives no other gateway a change that nobody approved, if they are ${what}`, () => {
+      const fleet = new Fleet({ waves: [{ name: 'two', approval: true, maxConcurrent: 1 }] }, fitting('1', '1'));
+      fleet.reportAll().set(PREVIEW).look().preview('B', [0], digest('a')).preview('B', [1]).look().approve().look();
+      // It wasn't ready before, so the wave doesn't wait for it.
+      fleet.join(1, { name: 'late', key: '99', notReadySince: 0 }).preview('B', [2], digest('c')).look();
+      leave(fleet).look().pass(16).look().look();
+      assert.deepEqual([phaseOf(fleet), fleet.rollout.waitsFor], ['Progressing two', 'Gateways']);
+      assert.match(fleet.message, / 15m0s.* app-b/);
+      fleet.approve().look();
+      assert.equal(fleet.rollout.phase, 'Complete');
+    });
+
+  test('still has an approval before it in the next release, if it was skipped in this one', () => {
+    const fleet = new Fleet({ waves: [{ name: 'prod', approval: true }, { name: 'b' }] }, fitting('10', '01'));
+    fleet.reportAll().set(PREVIEW).look().preview('B', [0]).preview('B', [1], digest('a')).look().remove(0);
+    fleet.look().well(0).change(0, { preview: undefined }).look().look();
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.commit], ['Complete', 'B']);
+    fleet.pass(5).look('C').preview('C', [0]).look('C').look('C');
+    assert.deepEqual([fleet.rollout.commit, fleet.rollout.waitsFor], ['B', 'Approval']);
+  });
+});

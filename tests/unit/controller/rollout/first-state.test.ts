@@ -40,8 +40,18 @@ suite('without a rollout in the status, the stable release is', () => {
     ],
     [
       'the delivered one if there was no rollout',
-      { delivered, lastComplete, ...inNone },
+      { delivered, lastComplete, ...reporting('delivered', undefined) },
       ['Progressing', 'new', 'delivered', begun],
+    ],
+    [
+      'the complete one if no gateway has the commit in the status, which is the newest after a loss',
+      { delivered: newest, lastComplete, ...inNone },
+      ['Progressing', 'new', 'complete', begun],
+    ],
+    [
+      'unknown if no gateway has the commit in the status, and no release is complete',
+      { delivered: newest, ...inNone },
+      ['Progressing', 'new', undefined, begun],
     ],
     ['the complete one if the status was lost', { lastComplete, ...inNone }, ['Progressing', 'new', 'complete', begun]],
     ['unknown if nothing is left but gateways', inRollout, ['Progressing', 'new', undefined, begun]],

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { hadGateways, isReleasedIn } from '../../../../controller/rollout/admission.ts';
 import { createdAfter, unreadyBefore } from '../../../../controller/rollout/judge-gateway.ts';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { isInProgress, isOnRelease } from '../../../../shared/domain/rollout/releases.ts';
-import { isWithin, waveOf } from '../../../../shared/domain/rollout/waves.ts';
+import { ALL, isWithin, waveOf } from '../../../../shared/domain/rollout/waves.ts';
 import { checkApproved, checkAsked } from './approval-rules.ts';
 import { shownIn } from './approvals.ts';
 import { type Commit, contentOf, gatewaysOf, hasPreviews, indexOf, planIn, type Setup, type World } from './model.ts';
@@ -94,20 +95,24 @@ export function isTrial(gateway: RolloutGateway, rollout: RolloutStatus, { world
   return !(preview?.changesNothing && isRelabeled(gateway, world));
 }
 
-/** The first gateways of a wave with approval are admitted only if it was approved. */
+/** Gateways of a wave with approval are admitted only if their changes were approved, until all of them are. */
 export function checkApproval(index: number, { rollout, previous, really }: Write, circumstances: Circumstances): void {
   const { world, setup } = circumstances;
   const { commit, stableCommit, admission, number } = rollout;
   const { wave = '', admitted = '' } = admission[index] ?? {};
-  const before = previous?.number === number ? previous : undefined;
-  const hasBegun = before?.admission[index]?.admitted || (before?.wave === wave && before?.waveStartedAt !== undefined);
+  const before = previous?.number === number ? previous.admission : [];
   const isNeeded = planIn(world, setup).spec.waves?.[index]?.approval === true && commit !== stableCommit;
-  if (!isNeeded || hasBegun) return;
-  const letIn = really.filter(({ fits, key }) => waveOf(fits, key, admission) === index && isWithin(key, admitted));
+  if (!isNeeded || before[index]?.admitted === ALL) return;
+  const isNew = (gateway: RolloutGateway) => !isReleasedIn(gateway, before);
+  const letIn = really.filter(
+    (gateway) =>
+      waveOf(gateway.fits, gateway.key, admission) === index && isWithin(gateway.key, admitted) && isNew(gateway),
+  );
   // A paused gateway gets the commit when it is resumed.
   const resumed = letIn.map((gateway) => ({ ...gateway, isPaused: false }));
   if (!resumed.some((gateway) => isTrial(gateway, rollout, circumstances))) return;
-  checkApproved({ rollout, index, wave, releases: world.releases, gateways: gatewaysOf(world, setup) });
+  const gateways = gatewaysOf(world, setup).filter(isNew);
+  checkApproved({ rollout, index, wave, releases: world.releases, gateways });
 }
 
 /** Returns the preview of each gateway that counts, if it is valid. */
@@ -134,7 +139,7 @@ export function checkWaiting(world: World, setup: Setup): void {
   const present = new Set(gateways.map(({ fits, key }) => waveOf(fits, key, admission)));
   // A wave that takes a share takes none of paused gateways, so it can be empty.
   const isGone =
-    admission.some((entry, at) => entry.gateways && !present.has(at)) || gateways.some(({ isPaused }) => isPaused);
+    admission.some((entry, at) => hadGateways(entry) && !present.has(at)) || gateways.some(({ isPaused }) => isPaused);
   const previews = previewsFor(next, world, setup);
   // Gateways that have an unfinished commit return to the stable one first.
   const { stableCommit } = rollout;
@@ -152,7 +157,7 @@ export function checkWaiting(world: World, setup: Setup): void {
 /** A wave in which no changed gateway was healthy has no changed gateway that the rollout waits for. */
 export function checkPassedOver(index: number, write: Write, { world, shown }: Node, setup: Setup): void {
   const { rollout, really } = write;
-  if (!setup.contents || rollout.admission[index]?.gateways || shown.includes(`${rollout.number} ${index}`)) return;
+  if (!setup.contents || hadGateways(rollout.admission[index]) || shown.includes(`${rollout.number} ${index}`)) return;
   const isEnded =
     rollout.phase === 'Complete' || index < rollout.admission.findIndex(({ wave }) => wave === rollout.wave);
   // A release that stops takes back what skipped waves were given.

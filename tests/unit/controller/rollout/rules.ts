@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
-import { amountOf, isReleasedIn } from '../../../../controller/rollout/admission.ts';
+import { amountOf, hadGateways, isReleasedIn } from '../../../../controller/rollout/admission.ts';
 import { factsOf } from '../../../../controller/rollout/facts.ts';
 import { createdAfter, unreadyBefore } from '../../../../controller/rollout/judge-gateway.ts';
 import { step } from '../../../../controller/rollout/machine.ts';
@@ -140,7 +140,7 @@ function checkWave(index: number, write: Write, node: Node, setup: Setup): void 
   const isShown = ({ isUnchanged }: RolloutStatus['admission'][number], at: number) =>
     shown.includes(`${rollout.number} ${at}`) || (isUnchanged && areUnchanged(at, write, { world, setup }));
   const unshown = rollout.admission.filter(
-    (entry, at) => at < index && entry.gateways && isPeopled(at) && !isShown(entry, at),
+    (entry, at) => at < index && hadGateways(entry) && isPeopled(at) && !isShown(entry, at),
   );
   if (isPeopled(index)) assert.deepEqual(unshown, [], `nobody has shown that all is well before ${index}`);
   const facts = factsOf(rollout, { ...inputOf(world, setup), gateways: really });
@@ -157,7 +157,7 @@ function checkWave(index: number, write: Write, node: Node, setup: Setup): void 
     .filter((gateway) => !gateway.isPaused && !failures.includes(gateway.name) && !verified.has(gateway));
   const awaited = open.filter((gateway) => !unreadyBefore(rollout.startedAt)(gateway));
   // Gateways that join a wave which was passed over don't block the rollout.
-  const isPassedOver = (wave: number) => !rollout.admission[wave]?.gateways;
+  const isPassedOver = (wave: number) => !hadGateways(rollout.admission[wave]);
   const earlierWaves = awaited.filter(
     (gateway) =>
       waveOfGateway(gateway) < index &&

@@ -16,6 +16,8 @@ interface Given {
   status?: GatewaySyncStatus;
   /** The newest commit. */
   commit?: string;
+  /** The followed ref. */
+  ref?: string;
   releases?: ObservedRelease[];
   annotations?: Record<string, string>;
   paused?: boolean;
@@ -41,8 +43,8 @@ const rejected = { result: 'Rejected', completedAt: 1_000 } as const;
 
 /** Decides once: nothing is stored. */
 function decide(given: Given) {
-  const { commit = s, releases = [] } = given;
-  const followed = { observedGeneration: 1, lastSyncCommit: commit, lastSyncRef: 'main' };
+  const { commit = s, ref = 'main', releases = [] } = given;
+  const followed = { observedGeneration: 1, lastSyncCommit: commit, lastSyncRef: ref };
   const observation = { gatewaySync: resourceOf(given), pods: [pod], reportOf: () => undefined, releases };
   const { fields, toStore, isHeldBack, wantedOf } = rollOut(followed, observation, {
     now,
@@ -99,6 +101,27 @@ suite('the first rollout', () => {
 
 suite('a stored release', () => {
   const status = completeStatus(1, s);
+
+  test('keeps its ref, with which it was previewed, if another ref has its commit by now', () => {
+    const releases = [stored(1, s, complete), stored(2, a, { ref: 'main' })];
+    const { rollout } = decide({ status, commit: a, ref: 'other', releases });
+    assert.deepEqual([rollout?.release, rollout?.ref], ['app-2', 'main']);
+  });
+
+  test('that a newer one replaced while it waited gets a new number, and so no earlier approval, when it returns', () => {
+    const waiting: RolloutStatus = { ...(status.rollout as RolloutStatus), nextCommit: a, nextRevision: revision };
+    const replacing = { rollout: { ...waiting, nextCommit: b, nextRelease: 'app-3' } };
+    const releases = [stored(1, s, complete), stored(2, a, { phase: 'Waiting' }), stored(3, b)];
+    const { missing, rollout } = decide({ status: replacing, commit: a, releases });
+    assert.deepEqual([missing, rollout?.commit], [[a], s]);
+    const again = decide({ status: replacing, commit: a, releases: [...releases, stored(4, a)] });
+    assert.equal(again.rollout?.release, 'app-4');
+  });
+
+  test('that no rollout has named yet is used', () => {
+    const { missing, rollout } = decide({ status, commit: a, releases: [stored(1, s, complete), stored(2, a)] });
+    assert.deepEqual([missing, rollout?.release], [[], 'app-2']);
+  });
 
   test('is required before a newer one waits or begins', () => {
     const { rollout, missing, isHeldBack } = decide({ status, commit: a, releases: [stored(1, s, complete)] });
