@@ -110,18 +110,18 @@ const hashOf = (digests: readonly string[]): string =>
 function reportedDigests(preview: RolloutPreview, rollout: RolloutStatus, input: RolloutInput): string[] {
   const known = knownOf(preview.digests ?? []);
   if (known.includes(EVERY_CHANGE)) return known;
-  const awaiting = awaitingIn(preview, rollout, input);
-  const needed = knownOf(changesOf(awaiting, preview));
+  const gated = gatewaysToApprove(preview, rollout, input);
+  const needed = knownOf(changesOf(gated, preview));
   const digests = [...new Set([...known, ...needed, ...knownOf(changesOf(input.gateways, preview))])];
   const fitting = digests.slice(0, BOUNDS.digests - 1);
   if (!covers(fitting, needed)) return [EVERY_CHANGE];
-  const late = awaiting.filter((gateway) => isLate(gateway, preview, input));
+  const late = gated.filter((gateway) => isLate(gateway, preview, input));
   const isUnknown = changesOf(late, preview).includes(UNKNOWN_CHANGES);
   return [...fitting, ...(isUnknown ? [UNKNOWN_CHANGES] : [])].sort();
 }
 
 /** Returns the gateways whose waves need an approval of a release, and haven't ended. */
-function awaitingIn(preview: RolloutPreview, rollout: RolloutStatus, input: RolloutInput): RolloutGateway[] {
+function gatewaysToApprove(preview: RolloutPreview, rollout: RolloutStatus, input: RolloutInput): RolloutGateway[] {
   const { waves = [] } = input.spec;
   if (!waves.some(({ approval }) => approval)) return [];
   const hasBegun = isInProgress(rollout) && isSame(preview, rollout);

@@ -82,7 +82,7 @@ export function candidateOf(rollout: RolloutStatus, input: RolloutInput): Releas
  */
 function waitToBegin(rollout: RolloutStatus, release: Release, input: RolloutInput): Wait | undefined {
   const begun = begin(rollout, release, input);
-  // Gateways can then belong to other waves.
+  // Approvals and the preview are those of the status, but gateways can then belong to other waves.
   const moved = { ...rollout, admission: begun.admission };
   const gateOf = (wave: number): Wait | undefined => {
     const kind = waitBefore(wave, release, { rollout: moved, input });

@@ -218,7 +218,7 @@ export const rolloutStatusSchema = object('Progress of the newest commit, if spe
       admitted: boundary('Last hash in the wave that is admitted, all, or empty for none.'),
       gateways: v.optional(
         count(
-          'Number of gateways when the wave last began, or 1 if it had none then and has had some since. If not 0, the wave needs at least one verified gateway. 0 for a wave that an edit added and that has had no gateway yet.',
+          'Number of gateways when the wave last began, or 1 if it had none then and has had some since. If not 0, the wave needs at least one verified gateway. 0 for a wave that an edit added and that has had no gateway yet, absent for another one that never had any.',
         ),
       ),
       of: v.optional(count('Number of gateways that the percentage was computed from.')),
