@@ -73,7 +73,7 @@ suite('kubectl stoker doctor', () => {
     const problems = findingsOf(diagnosis).filter(({ level }) => level !== 'ok');
     assert.deepEqual(problems, []);
     assert.equal(diagnosis.exit, 0);
-    assert.ok(findingsOf(diagnosis).length > 20);
+    assert.ok(diagnosis.sections.every(({ findings }) => findings.length > 0));
     const { output, status } = await runCli(['doctor', '-n', GATEWAYS, '--kubeconfig', server.kubeconfig]);
     assert.equal(status, 0);
     assert.match(output, /^Cluster\n✓ .*: Kubernetes v1/);
