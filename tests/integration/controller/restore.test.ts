@@ -36,7 +36,7 @@ const pathsIn = ({ namespace }: Address) => [
 
 /**
  * Creates an object as Velero does: without its owners and, by default, without its status. One that exists stays as it
- * is: between the two requests about a GatewaySync, the operator can store a release of its own.
+ * is: between the two requests about a GatewaySync, the operator can store the same release first.
  */
 async function restore(path: string, object: BackedUp, withStatus: boolean): Promise<void> {
   const { name, namespace, annotations = {}, labels = {} } = object.metadata;
