@@ -45,9 +45,10 @@ export function holdersIn(facts: Facts, wave: WaveFacts): { areInProgress: boole
 }
 
 /** Describes the end of a wave with unchanged gateways. */
-function endText({ hasUnchanged, index, isEachReleased }: WaveFacts, { rollout, input }: Facts): string {
+function endText({ hasUnchanged, index, isEachReleased }: WaveFacts, facts: Facts): string {
   if (!hasUnchanged) return '';
-  const mustApprove = !isEachReleased && waitBefore(index, rollout, { rollout, input }) === 'approval';
+  const { rollout, input } = facts;
+  const mustApprove = !isEachReleased && waitBefore(index, rollout, facts) === 'approval';
   const approval = mustApprove ? `, and an approval of the SyncRelease ${rollout.release}` : '';
   return `. The wave ends after ${formatDuration(input.deadlineMs)}${approval}`;
 }

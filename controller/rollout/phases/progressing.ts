@@ -51,7 +51,7 @@ export function releaseMore(wave: WaveFacts, facts: Facts): Move<'Progressing'> 
   const { rollout, input, unhealthyWave } = facts;
   const { admitted: before } = wave.entry;
   if (unhealthyWave || before === ALL || wave.counted.length === 0) return undefined;
-  if (waitBefore(wave.index, rollout, { rollout, input })) return undefined;
+  if (waitBefore(wave.index, rollout, facts)) return undefined;
   const { admitted } = slotsOf(wave, facts);
   if (admitted === before) return undefined;
   const admission = rollout.admission.with(wave.index, { ...wave.entry, admitted });
@@ -89,10 +89,10 @@ const hasLostChanges = ({ awaited, hasUnchanged }: WaveFacts, { rollout, input }
   awaited.length === 0 && hasUnchanged && isEmptyForLong(rollout, input);
 
 /**
- * Whether a wave without gateways to wait for can end, and all of its gateways may then have the release. One that never had any can, unless it is new and they may be
- * starting, or no gateway is left although some existed. The last one that had any can, if it hasn't begun and was empty
- * for the whole deadline, and gateways of other waves are verified. Other waves wait: later ones must not get an
- * unverified release.
+ * Whether a wave without gateways to wait for can end, and all of its gateways may then have the release. One that
+ * never had any can, unless it is new and they may be starting, or no gateway is left although some existed. The last one
+ * that had any can, if it hasn't begun and was empty for the whole deadline, and gateways of other waves are verified.
+ * Other waves wait: later ones must not get an unverified release.
  */
 function canEndEmpty(wave: WaveFacts, facts: Facts): boolean {
   const { rollout, input, counted, unchanged, verified } = facts;
@@ -131,12 +131,10 @@ const passOver = (wave: WaveFacts, facts: Facts): Move<'Progressing'> => ({
 
 /** From now on, all members of a wave may have the release. If none was awaited, it requires no verified one. */
 function ended({ index, entry, awaited, hasUnchanged }: WaveFacts, { rollout: { admission } }: Facts): Admission {
+  const all = { ...entry, admitted: ALL };
+  if (awaited.length > 0) return admission.with(index, all);
+  if (hasUnchanged) return admission.with(index, { ...all, isUnchanged: true });
+  const { gateways, ...others } = all;
   const isLast = index === admission.length - 1;
-  const { gateways, ...others } = entry;
-  if (awaited.length > 0 || (isLast && !hasUnchanged && gateways))
-    return admission.with(index, { ...entry, admitted: ALL });
-  return admission.with(
-    index,
-    hasUnchanged ? { ...entry, admitted: ALL, isUnchanged: true } : { ...others, admitted: ALL },
-  );
+  return admission.with(index, isLast && gateways ? all : others);
 }

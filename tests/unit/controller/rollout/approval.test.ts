@@ -394,7 +394,7 @@ suite('a wave with approval whose changed gateways are gone', () => {
     ['paused', (fleet: Fleet) => fleet.change(0, { isPaused: true })],
     ['unchanged, according to a report', (fleet: Fleet) => fleet.preview('B', [0])],
   ] as const)
-    test(`gives no other gateway a change that nobody approved, if they are ${what}`, () => {
+    test(`gives no other gateway a change that no user approved, if they are ${what}`, () => {
       const fleet = new Fleet({ waves: [{ name: 'two', approval: true, maxConcurrent: 1 }] }, fitting('1', '1'));
       fleet.reportAll().set(PREVIEW).look().preview('B', [0], digest('a')).preview('B', [1]).look().approve().look();
       // It wasn't ready before, so the wave doesn't wait for it.

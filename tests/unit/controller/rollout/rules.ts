@@ -102,7 +102,7 @@ function checkVerified({ state, ...world }: World, gateways: RolloutGateway[], s
   assert.deepEqual(unchanged, [], 'an unchanged gateway counts as verified');
 }
 
-/** If nobody knows which release gateways have, only one with this release proves that it changes nothing. */
+/** If the stable release is unknown, only a gateway with this release proves that it changes nothing. */
 const isUnchangedBy = (rollout: RolloutStatus, { preview, report }: RolloutGateway): boolean =>
   preview?.changesNothing === true &&
   isSame(preview, rollout) &&
